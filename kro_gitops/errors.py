@@ -55,3 +55,7 @@ class Unavailable(KroGitopsError):  # noqa: N818 - a state of the world, not an 
 
 class ClusterUnavailable(Unavailable):
     """The API server gave no answer, or asked to come back later."""
+
+
+class ConnectionLost(ClusterUnavailable):
+    """The connection ended before the first byte of an answer; the request may have arrived."""

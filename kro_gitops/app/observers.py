@@ -17,7 +17,8 @@ from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import NodeState
 from kro_gitops.engine.watchset import ObjectWatch
-from kro_gitops.source.controllers.observer import SourceObserver
+from kro_gitops.source.controllers.context import SourceObserver
+from kro_gitops.source.files.budget import Amount
 from kro_gitops.telemetry.metrics import Metrics
 from kube_objects.conditions import TRUE, Condition
 from kube_objects.refs import Kind, ObjectRef
@@ -122,7 +123,7 @@ class EngineMetrics(Observer):
         self._plurals = plurals
         self._keeps_conditions = conditions
 
-    def instance_heard(self, kind: Kind, event: str) -> None:
+    def instance_event(self, kind: Kind, event: str) -> None:
         """Count what was heard of instances."""
         gvr = self._plurals.of(kind)
         self._metrics.dynamic_controller_informer_events_total.labels(gvr, event).inc()
@@ -184,7 +185,7 @@ class EngineMetrics(Observer):
         for name, each in runs.items():
             if each.state is NodeState.SKIPPED:
                 metrics.runtime_node_ignored_total.inc()
-            if each.is_judged:
+            if each.has_readiness:
                 metrics.runtime_node_ready_check_total.inc()
             if each.waiting is not None:
                 metrics.runtime_node_not_ready_total.inc()
@@ -192,6 +193,17 @@ class EngineMetrics(Observer):
                 metrics.runtime_node_eval_errors_total.inc()
             if run.graph.nodes[name].kind is NodeKind.COLLECTION and each.desired is not None:
                 metrics.runtime_collection_size.observe(each.desired)
+
+    def evaluated(self, instance: ObjectRef, plural: str, seconds: float) -> None:
+        """Add up the CPU time of expressions."""
+        gvr = resource_text(instance.kind, plural)
+        cpu = self._metrics.kro_gitops_evaluation_cpu_seconds_total
+        cpu.labels(gvr, instance.namespace).inc(seconds)
+
+    def evaluation_stopped(self, instance: ObjectRef, plural: str) -> None:
+        """Count a reconcile whose expressions took too long."""
+        gvr = resource_text(instance.kind, plural)
+        self._metrics.kro_gitops_evaluation_stopped_total.labels(gvr, instance.namespace).inc()
 
     def schema_asked(self, *, was_known: bool) -> None:
         """Count whether a schema was at hand."""
@@ -283,10 +295,10 @@ class WatchMetrics:
 
     def update(self, watches: Watches) -> None:
         """Read the numbers off the engine's watches."""
-        instances = Counter(key.kind for key in watches.watch_set)
+        instances = Counter(key.kind for key in watches.router.watch_set)
         requests = Counter(
             (request.kind, "scalar" if isinstance(request, ObjectWatch) else "collection")
-            for request in watches.watch_set.requests()
+            for request in watches.router.watch_set.requests()
         )
         name = self._plurals.of
         for gauge, values in (
@@ -359,9 +371,14 @@ class SourceMetrics(SourceObserver):
             if count:
                 self._metrics.kro_gitops_source_writes_total.labels(source, what).inc(count)
 
-    def standing(self, source: str, ready: str, objects: int) -> None:
-        """Keep how a source is; drop one that is gone."""
-        kept = (self._metrics.kro_gitops_source_ready, self._metrics.kro_gitops_source_objects)
+    def standing(self, source: str, ready: str, objects: int, *, is_stale: bool = False) -> None:
+        """Record the state of a source; drop one that is gone."""
+        metrics = self._metrics
+        kept = (
+            metrics.kro_gitops_source_ready,
+            metrics.kro_gitops_source_objects,
+            metrics.kro_gitops_source_stale,
+        )
         if not ready:
             for each in kept:
                 with suppress(KeyError):
@@ -369,6 +386,26 @@ class SourceMetrics(SourceObserver):
             return
         kept[0].labels(source).set(ready == TRUE)
         kept[1].labels(source).set(objects)
+        kept[2].labels(source).set(is_stale)
+
+    def kept_in_memory(self, source: str, amount: Amount) -> None:
+        """Record the documents of a source; drop one that is gone."""
+        gauge = self._metrics.kro_gitops_source_documents
+        if amount.documents:
+            gauge.labels(source).set(amount.documents)
+        else:
+            with suppress(KeyError):
+                gauge.remove(source)
+
+    def waited_for_thread(self, seconds: float) -> None:
+        """Record a wait for a thread."""
+        self._metrics.kro_gitops_fetch_wait_seconds.observe(seconds)
+
+    def stored(self, used: int, evicted: int) -> None:
+        """Record the size of the mirrors."""
+        self._metrics.kro_gitops_storage_bytes.set(used)
+        if evicted:
+            self._metrics.kro_gitops_storage_evictions_total.inc(evicted)
 
     def called(self, forge: str, outcome: str) -> None:
         """Count a call of a webhook."""

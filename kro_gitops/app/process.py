@@ -1,8 +1,9 @@
 """
 Runs the controller process: connect, lead, reconcile, stop.
 
-The main thread has the event loop in which everything is reconciled. What must not wait for it has
-threads of its own: probes and metrics (`server.probes`), and the lease (`control.leadership`).
+The main thread has the event loop in which everything is reconciled. Probes and metrics
+(`server.probes`) and the lease (`control.leadership`) must not wait for it and have threads of
+their own.
 """
 
 import asyncio
@@ -10,41 +11,19 @@ import gc
 import logging
 import os
 import signal
-import socket
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from kro_gitops import __version__
 from kro_gitops.app.companions import Companion, ControllerView, run_with_companion
-from kro_gitops.app.observers import (
-    EngineMetrics,
-    InstanceLoopObserver,
-    LoopObserver,
-    ResourceNames,
-    SourceMetrics,
-    WatchMetrics,
-)
-from kro_gitops.app.wiring import (
-    EngineView,
-    engine_settings,
-    named_source,
-    request_limits,
-    source_defaults,
-    source_rules,
-)
+from kro_gitops.app.controllers import Controllers, build_controllers
+from kro_gitops.app.observers import ResourceNames, SourceMetrics, WatchMetrics
+from kro_gitops.app.wiring import named_source, request_limits, source_defaults
 from kro_gitops.control.leadership import Leadership
-from kro_gitops.engine.controllers.context import EngineContext
-from kro_gitops.engine.controllers.engine import (
-    DEFINITIONS,
-    INSTANCES,
-    REVISIONS,
-    Engine,
-)
+from kro_gitops.engine.controllers.engine import Engine
 from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.engine.crd.update import is_served, is_up_to_date
 from kro_gitops.errors import ClusterUnavailable, KroGitopsError, NotYet
@@ -52,15 +31,12 @@ from kro_gitops.kube.api import Cluster, WriteOptions
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import from_kubeconfigs, in_cluster, kubeconfigs_of_user
 from kro_gitops.kube.discovery import Discovery
-from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.transport import Access, Transport
 from kro_gitops.server.probes import MAIN_LOOP, Health, HealthServer
 from kro_gitops.server.webhooks import WebhookServer
-from kro_gitops.settings.settings import Gate, Settings
+from kro_gitops.settings.settings import Settings
 from kro_gitops.source.api.crd import git_source_crd, source_inventory_crd
-from kro_gitops.source.controllers.state import SourceStore
 from kro_gitops.source.controllers.webhook_endpoints import WebhookEndpoints
-from kro_gitops.source.controllers.wiring import SourceController
 from kro_gitops.source.git.locks import own_folder
 from kro_gitops.source.webhooks.endpoints import Receivers
 from kro_gitops.telemetry.metrics import Metrics
@@ -83,10 +59,10 @@ _INSTALL_OPTIONS = WriteOptions(manager="kro-gitops", force=True)
 
 def run(settings: Settings, beside: Companion | None = None) -> int:
     """
-    Run the controller until it is told to stop; return the exit code.
+    Run the controller until a signal stops it; return the exit code.
 
-    If what runs `beside` it returns, the controller stops, and its code is the one. If it raises,
-    everything ends at once.
+    If the companion `beside` it returns, the controller stops and exits with its code. If it
+    raises, everything ends at once.
     """
     metrics = Metrics(settings.kro_version)
     health = Health(time.monotonic(), (API_SERVER, OWN_CRDS, ENGINE, SOURCES))
@@ -100,34 +76,6 @@ def run(settings: Settings, beside: Companion | None = None) -> int:
         server.stop()
 
 
-@dataclass(frozen=True, slots=True)
-class _Controllers:
-    """What works, once this replica leads."""
-
-    engine: Engine
-    sources: SourceController | None
-
-    async def run_sources(self, is_stopping: asyncio.Event) -> None:
-        """Work on sources until it is time to stop, and what is in work is done."""
-        if self.sources is None:
-            await is_stopping.wait()
-        else:
-            await self.sources.run()
-
-    def stop(self) -> None:
-        """Take up nothing new; the engine ends after the sources, which may wait for it."""
-        if self.sources is not None:
-            self.sources.stop()
-
-    def is_idle(self) -> bool:
-        """Return whether nothing is due, and nothing in work."""
-        queues = list(self.engine.queues.values())
-        depths = [each.depth for each in queues]
-        if self.sources is not None:
-            depths.append(self.sources.queue.depth)
-        return self.engine.is_ready and not any(each.ready or each.working for each in depths)
-
-
 class _Process:
     """One run of the program."""
 
@@ -138,10 +86,9 @@ class _Process:
         self._metrics = metrics
         self._health = health
         self._beside = beside
-        self._begun: _Controllers | None = None
+        self._begun: Controllers | None = None
         self._interrupted = False
         self._stopping = asyncio.Event()
-        self._events: EventRecorder | None = None
 
     async def run(self) -> int:
         """Connect, be elected, work, stop."""
@@ -158,7 +105,7 @@ class _Process:
         try:
             async with (
                 Transport(access, limits, observe, user_agent=agent) as transport,
-                # Not held to the lease: what forges tell a replica that does not lead.
+                # Without the lease: a replica that does not lead receives webhooks, too.
                 Transport(access, limits, observe, user_agent=agent) as unbound,
             ):
                 discovery = Discovery(transport)
@@ -184,8 +131,15 @@ class _Process:
         if not await self._reach(discovery):
             return 0
         async with self._serve_webhooks(Client(unbound, discovery), discovery):
-            with _storage(self._settings) as storage:
-                system = self._system(client, discovery, storage)
+            named = self._settings.storage_path
+            # Without a folder that is named, mirrors are deleted with the process.
+            folder = (
+                own_folder("kro-gitops-storage-") if named is None else nullcontext(Path(named))
+            )
+            with folder as storage:
+                system = build_controllers(
+                    self._settings, self._metrics, client, discovery, storage
+                )
                 if not self._settings.leader_elect:
                     await self._work(system, client, discovery)
                     return 0
@@ -195,7 +149,7 @@ class _Process:
                 try:
                     if self._settings.enable_controller_warmup:
                         await system.engine.warm_up()
-                    # Call a replica ready that waits for its turn: it is as ready as it can be.
+                    # A replica that waits for the lease is as ready as it can be.
                     for name in (OWN_CRDS, ENGINE, SOURCES):
                         self._health.set_ready(name, True)
                     log.info("waiting to be elected")
@@ -209,7 +163,7 @@ class _Process:
                         losing.cancel()
                         await working_task
                         return 0
-                    # Another may lead already: what is in work is left as it is.
+                    # Another replica may lead already: running reconciles are abandoned.
                     log.error("the lease is lost: stopping at once")
                     working_task.cancel()
                     return 1
@@ -220,7 +174,7 @@ class _Process:
         return self._begun is not None and self._begun.is_idle()
 
     async def _reach(self, discovery: Discovery) -> bool:
-        """Wait for the API server to answer; return whether it did before we were told to stop."""
+        """Wait until the API server answers; return False if a signal comes first."""
         while not self._stopping.is_set():
             try:
                 await discovery.kinds()
@@ -258,7 +212,7 @@ class _Process:
             await asyncio.to_thread(hooks.stop)
             answering.cancel()
 
-    async def _work(self, system: _Controllers, client: Client, discovery: Discovery) -> None:
+    async def _work(self, system: Controllers, client: Client, discovery: Discovery) -> None:
         self._metrics.kro_gitops_leader.set(1)
         for name in (OWN_CRDS, ENGINE, SOURCES):
             self._health.set_ready(name, False)
@@ -267,15 +221,24 @@ class _Process:
             if not await self._or_stopped(install_crds(client, discovery, (*own_crds(), *ours))):
                 return
         self._health.set_ready(OWN_CRDS, True)
-        if system.sources is not None and not await self._or_stopped(system.sources.load()):
+        is_required = system.sources is not None
+        loading = system.records.load(system.engine.wake, is_required=is_required)
+        if not await self._or_stopped(loading):
             return
+        if self._settings.in_cluster and not self._settings.default_service_account:
+            log.warning(
+                "instances without a source are reconciled with the permissions of the controller: "
+                "set --default-service-account if tenants may write instances"
+            )
+        if system.sources is not None:
+            system.sources.load()
         engine = system.engine
         background = [
             asyncio.create_task(self._announce(engine)),
             asyncio.create_task(self._count_objects(engine)),
         ]
-        if self._events is not None:
-            background.append(asyncio.create_task(self._events.run()))
+        if system.events is not None:
+            background.append(asyncio.create_task(system.events.run()))
         working = asyncio.create_task(self._run(system))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -283,42 +246,32 @@ class _Process:
             log.info("stopping")
             system.stop()
             if not engine.is_ready:
-                working.cancel()  # nothing is in work, and what it waits for may never come
+                working.cancel()  # nothing is running, and what it waits for may never come
             await asyncio.wait((working,))
             if not working.cancelled():
                 working.result()
         finally:
+            system.records.close()
             for task in (working, stopping, *background):
                 task.cancel()
 
-    async def _run(self, system: _Controllers) -> None:
+    async def _run(self, system: Controllers) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(system.engine.run())
-            # Wait until sources can be worked on.
-            if system.sources is None:
-                is_begun = True
-            elif not await self._or_stopped(system.engine.wait_ready()):
-                is_begun = False
-            else:
-                await self._ensure_named_source(system.sources)
-                is_begun = True
-            if is_begun:
+            # Sources can be reconciled when the engine is ready.
+            if system.sources is None or await self._or_stopped(system.engine.wait_ready()):
+                named = named_source(self._settings) if system.sources is not None else None
+                while system.sources and named is not None and not self._stopping.is_set():
+                    try:
+                        await system.sources.ensure(named)
+                        named = None
+                    except KroGitopsError as error:
+                        log.warning("the source is not there yet", extra={"error": error.message})
+                        await self._or_stopped(asyncio.sleep(_RETRY_DELAY))
                 self._begun = system
                 self._health.set_ready(SOURCES, True)
                 await system.run_sources(self._stopping)
             system.engine.stop()
-
-    async def _ensure_named_source(self, sources: SourceController) -> None:
-        """Have the source that the flags name; try until it is there."""
-        wanted = named_source(self._settings)
-        while wanted is not None and not self._stopping.is_set():
-            try:
-                await sources.ensure(wanted)
-            except KroGitopsError as error:
-                log.warning("the source is not there yet", extra={"error": error.message})
-                await self._or_stopped(asyncio.sleep(_RETRY_DELAY))
-            else:
-                return
 
     async def _count_objects(self, engine: Engine) -> None:
         plurals = ResourceNames()
@@ -331,59 +284,10 @@ class _Process:
     async def _announce(self, engine: Engine) -> None:
         await engine.wait_ready()
         self._health.set_ready(ENGINE, True)
-        # What is there now stays: the garbage collector need not look at it again and again.
+        # The objects of now stay: the garbage collector need not traverse them again.
         gc.collect()
         gc.freeze()
         log.info("ready", extra={"kinds": len(engine.served_kinds)})
-
-    def _system(self, client: Client, discovery: Discovery, storage: Path) -> _Controllers:
-        settings = self._settings
-        # The engine asks the store whose an instance is; the store knows nothing of the engine.
-        store = SourceStore(settings.default_service_account)
-        engine = self._engine(client, discovery, store)
-        if not settings.sources:
-            return _Controllers(engine, None)
-        sources = SourceController(
-            client,
-            discovery,
-            EngineView(engine),
-            store,
-            source_rules(settings, storage),
-            events=self._events,
-            observer=SourceMetrics(self._metrics),
-        )
-        return _Controllers(engine, sources)
-
-    def _engine(self, client: Client, discovery: Discovery, store: SourceStore) -> Engine:
-        settings, metrics = self._settings, self._metrics
-        if settings.events:
-            host = socket.gethostname()
-            self._events = EventRecorder(client, "kro-gitops", host, lambda: datetime.now(UTC))
-        plurals = ResourceNames()
-        counting = EngineMetrics(
-            metrics, plurals, conditions=Gate.CONDITION_METRICS in settings.feature_gates
-        )
-        observers = {
-            DEFINITIONS: LoopObserver(
-                metrics, "ResourceGraphDefinition", lambda: plurals.depth_of(DEFINITIONS)
-            ),
-            REVISIONS: LoopObserver(metrics, "graphrevision", lambda: plurals.depth_of(REVISIONS)),
-            INSTANCES: InstanceLoopObserver(metrics, plurals),
-        }
-        outside = EngineContext(
-            client,
-            discovery,
-            counting,
-            self._events,
-            observers,
-            store,
-        )
-        engine = Engine(outside, engine_settings(settings))
-        plurals.set_engine(engine)
-        metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.served_kinds))
-        metrics.dynamic_controller_watch_count.set_function(engine.watches.count)
-        metrics.graph_revision_registry_entries.labels("active").set_function(engine.active_graphs)
-        return engine
 
     async def _send_heartbeats(self) -> None:
         while True:
@@ -392,7 +296,7 @@ class _Process:
 
     def _stop(self, number: int) -> None:
         if self._stopping.is_set():
-            os._exit(128 + number)  # asked twice: at once
+            os._exit(128 + number)  # the second signal: end at once
         self._interrupted = number == signal.SIGINT
         self._stopping.set()
 
@@ -409,26 +313,16 @@ class _Process:
         return False
 
 
-@contextmanager
-def _storage(settings: Settings) -> Iterator[Path]:
-    """Have a folder for what is fetched: the one that was named, or one that goes with us."""
-    if settings.storage_path is not None:
-        yield Path(settings.storage_path)
-        return
-    with own_folder("kro-gitops-storage-") as made:
-        yield made
-
-
 def _call_from_thread(
     loop: asyncio.AbstractEventLoop, function: Callable[[ObjectRef], None], key: ObjectRef
 ) -> None:
     """Call a function of the main loop from another thread."""
-    with suppress(RuntimeError):  # the loop is closed: nobody is left to hear
+    with suppress(RuntimeError):  # the loop is closed: the process is ending
         loop.call_soon_threadsafe(function, key)
 
 
 async def access_of(settings: Settings) -> Access:
-    """Find the cluster that was named."""
+    """Return the address and credentials of the cluster that was named."""
     if settings.in_cluster:
         return await in_cluster()
     paths = [Path(settings.kubeconfig)] if settings.kubeconfig else kubeconfigs_of_user()
@@ -436,26 +330,23 @@ async def access_of(settings: Settings) -> Access:
 
 
 async def install_crds(cluster: Cluster, discovery: Discovery, crds: Sequence[KubeObject]) -> None:
-    """Have the API server serve our own kinds; try until it does."""
-    wanted = list(crds)
+    """Apply our own CRDs and wait until they are served; retry while the cluster is unavailable."""
+    missing = list(crds)
     until = time.monotonic() + _CRD_TIMEOUT
-    while wanted:
+    while missing:
         try:
-            for crd in list(wanted):
+            for crd in list(missing):
                 answer = await cluster.find(ObjectRef.of(crd))
                 if answer is None or not is_up_to_date(answer, crd):
                     answer = await cluster.apply(crd, _INSTALL_OPTIONS)
                 while not is_served(answer):
                     await asyncio.sleep(0.05)
                     answer = await cluster.get(ObjectRef.of(crd))
-                    _require_time(until)
+                    if time.monotonic() > until:
+                        message = "the API server does not serve our own CRDs"
+                        raise NotYet("not-established", message)
                 discovery.learn(answer)
-                wanted.remove(crd)
+                missing.remove(crd)
         except ClusterUnavailable as error:
             log.warning("CRDs not installed yet", extra={"error": error.message})
             await asyncio.sleep(_RETRY_DELAY)
-
-
-def _require_time(until: float) -> None:
-    if time.monotonic() > until:
-        raise NotYet("not-established", "the API server does not serve our own CRDs")

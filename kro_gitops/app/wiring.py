@@ -1,10 +1,11 @@
 """
-Settings → the rules that each part goes by, and what parts must know of each other.
+Converts settings into the options of each package, and the engine into what sources see of it.
 """
 
 from pathlib import Path
 
 from kro_gitops.control.backoff import Backoff
+from kro_gitops.control.leadership import controller_namespace
 from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.outcome import RetryDelays
 from kro_gitops.engine.child_rules import child_rules
@@ -16,15 +17,18 @@ from kro_gitops.engine.controllers.engine import (
     Engine,
     EngineSettings,
 )
+from kro_gitops.engine.controllers.evaluation_turns import EvaluationLimits
 from kro_gitops.engine.controllers.instances import InstanceSettings
 from kro_gitops.engine.options import Options
 from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.local.files import expand_home
-from kro_gitops.settings.settings import AdoptionPolicy, Gate, Settings
+from kro_gitops.settings.settings import Gate, Settings
 from kro_gitops.source.api.parse import Defaults, write_spec
 from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kro_gitops.source.api.types import EVERYTHING, SourceSpec, WantedRef
+from kro_gitops.source.controllers.ownership import AccountRules
 from kro_gitops.source.controllers.wiring import SourceOptions
+from kro_gitops.source.files.budget import UNLIMITED, Amount
 from kro_gitops.source.git.types import FetchRules
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -38,9 +42,11 @@ def engine_settings(settings: Settings) -> EngineSettings:
     instance_settings = InstanceSettings(
         version=rules.version,
         tracking=rules.tracking,
-        adopts=settings.adoption_policy is AdoptionPolicy.ADOPT,
+        adoption=settings.adoption_policy,
         interval=settings.instance_requeue_interval,
-        evaluation_limit=settings.evaluation_limit,
+        evaluation=EvaluationLimits(
+            expression=settings.evaluation_limit, instance=settings.instance_evaluation_limit
+        ),
         collection_size=settings.rgd_max_collection_size,
         reports_all_conditions=Gate.CONDITION_EVENTS in settings.feature_gates,
     )
@@ -65,7 +71,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
 
 
 def source_defaults(settings: Settings) -> Defaults:
-    """Return what holds for sources that do not say otherwise."""
+    """Return the defaults of sources."""
     named = settings.remembered.place if settings.remembered else ""
     if settings.repo:
         named = f"{settings.repo_namespace}/{settings.repo_name}"
@@ -74,8 +80,21 @@ def source_defaults(settings: Settings) -> Defaults:
     )
 
 
+def account_rules(settings: Settings) -> AccountRules:
+    """Return which accounts act where nothing names one."""
+    return AccountRules(
+        settings.default_service_account,
+        controller_namespace(settings),
+        settings.instances_own_namespace_only,
+    )
+
+
 def source_rules(settings: Settings, storage: Path) -> SourceOptions:
     """Return the rules of the sources."""
+    # The only folder of this machine that may be read is the one that the user named.
+    local = settings.remembered.url if settings.remembered else ""
+    if settings.repo:
+        local = repository_url(settings.repo)
     return SourceOptions(
         storage=storage,
         defaults=source_defaults(settings),
@@ -84,7 +103,10 @@ def source_rules(settings: Settings, storage: Path) -> SourceOptions:
             allow_private_networks=settings.allow_private_networks,
             allow_plain_http=settings.allow_plain_http,
             allowed_hosts=settings.allowed_git_hosts,
-            local_urls=frozenset(_local_urls(settings)),
+            local_urls=frozenset((local,) if local.startswith("file://") else ()),
+            # The rest is for what is not counted: refs, locks, blocks that are not full.
+            storage_bytes=settings.storage_size * 7 // 8,
+            namespace_storage_bytes=settings.storage_size * 7 // 16,
         ),
         namespaces=settings.watch_namespaces,
         loop=LoopSettings(
@@ -92,6 +114,7 @@ def source_rules(settings: Settings, storage: Path) -> SourceOptions:
             time_limit=_MAX_SYNC_SECONDS,
             grace=settings.graceful_shutdown_timeout,
         ),
+        budget=Amount(settings.source_documents, settings.source_size or UNLIMITED.size),
     )
 
 
@@ -121,20 +144,12 @@ def named_source(settings: Settings) -> KubeObject | None:
 
 
 def repository_url(text: str) -> str:
-    """Return the URL of a repository; a folder of this machine has one, too."""
+    """Return the URL of a repository; a folder gets a file:// URL."""
     return text if "://" in text else expand_home(Path(text)).resolve().as_uri()
 
 
-def _local_urls(settings: Settings) -> tuple[str, ...]:
-    """Return the folders of this machine that may be read; what a server has is none."""
-    url = settings.remembered.url if settings.remembered else ""
-    if settings.repo:
-        url = repository_url(settings.repo)
-    return (url,) if url.startswith("file://") else ()
-
-
 class EngineView:
-    """What sources may know of the engine."""
+    """The part of the engine that sources see."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -152,11 +167,11 @@ class EngineView:
         return kind in self._engine.served_kinds
 
     def instances_of(self, kind: Kind) -> int:
-        """Count the instances of a kind, wherever they are."""
+        """Count the instances of a kind in all namespaces."""
         return len(self._engine.watches.instances(kind))
 
     def wake(self, ref: ObjectRef) -> None:
-        """Have an instance reconciled at once."""
+        """Reconcile an instance at once."""
         self._engine.wake(ref)
 
     def child_kinds(self, kind: Kind) -> frozenset[Kind]:
@@ -167,7 +182,7 @@ class EngineView:
 
 
 def request_limits(settings: Settings) -> ClientLimits:
-    """Return what may be asked of the API server."""
+    """Return the limits of requests to the API server."""
     if not settings.client_qps:
         return ClientLimits()
     return ClientLimits(per_second=settings.client_qps, burst=settings.client_burst)

@@ -5,7 +5,7 @@ What a verb cannot do without raises if it cannot be read; the rest is left out 
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from kro_gitops.engine.applyset import GroupKind, parse_inventory
 from kro_gitops.engine.kinds import DEFINITION_KIND
@@ -122,10 +122,15 @@ class Reading:
         """Return the inventories of a source."""
         ref, uid = ObjectRef.of(source), _uid(source)
         # The value of a label may be shorter than a name.
-        fits = len(ref.name) <= _MAX_LABEL
-        labels = f"{SOURCE_NAME}={ref.name}" if fits else ""
-        found = await self._list_or_note(Selection(SOURCE_INVENTORY_KIND, ref.namespace, labels))
-        return [each for each in found if fits or _is_owned_by(each, uid)]
+        if len(ref.name) <= _MAX_LABEL:
+            labels = f"{SOURCE_NAME}={ref.name}"
+            return await self._list_or_note(Selection(SOURCE_INVENTORY_KIND, ref.namespace, labels))
+        found = []
+        for inventory in await self._list_or_note(Selection(SOURCE_INVENTORY_KIND, ref.namespace)):
+            owners = mapping(inventory, "metadata").get("ownerReferences") or ()
+            if any(text_at(owner, "uid") == uid for owner in owners):
+                found.append(inventory)
+        return found
 
     async def applied(self, entries: Iterable[Entry]) -> dict[Entry, KubeObject]:
         """Return the objects that a source applied, as far as they exist."""
@@ -155,23 +160,20 @@ class Reading:
         for _ in range(DEEPEST):
             if not level:
                 break
-            children = await self._children(level)
-            found |= {uid: children.get(uid, []) for uid in level}
-            made = _flat(found[uid] for uid in level)
-            nested = [each for each in made if is_instance(each, definitions)]
+            # A selector must fit into a URL; for more parents, children of all instances are read.
+            is_short = len(level) <= _MAX_IN_SELECTOR
+            labels = f"{INSTANCE_ID} in ({','.join(level)})" if is_short else INSTANCE_ID
+            listed = [await self._selections(each, labels) for each in level.values()]
+            # Each kind and namespace is listed once.
+            selections = dict.fromkeys(selection for each in listed for selection in each)
+            found |= {uid: [] for uid in level}
+            for child in _flat(await asyncio.gather(*map(self._list_or_note, selections))):
+                uid = text_at(child, "metadata", "labels", INSTANCE_ID)
+                if uid in level:
+                    found[uid].append(child)
+            children = _flat(found[uid] for uid in level)
+            nested = [each for each in children if is_instance(each, definitions)]
             level = {_uid(each): each for each in nested if _uid(each) not in found}
-        return found
-
-    async def _children(self, parents: Mapping[str, KubeObject]) -> dict[str, list[KubeObject]]:
-        """Return the children of instances; each kind and namespace is listed once."""
-        # A selector must fit into a URL; for more parents, the children of all instances are read.
-        is_short = len(parents) <= _MAX_IN_SELECTOR
-        labels = f"{INSTANCE_ID} in ({','.join(parents)})" if is_short else INSTANCE_ID
-        listed = [await self._selections(each, labels) for each in parents.values()]
-        selections = dict.fromkeys(selection for each in listed for selection in each)
-        found: dict[str, list[KubeObject]] = {}
-        for child in _flat(await asyncio.gather(*map(self._list_or_note, selections))):
-            found.setdefault(text_at(child, "metadata", "labels", INSTANCE_ID), []).append(child)
         return found
 
     async def events(self, obj: KubeObject) -> list[KubeObject]:
@@ -222,6 +224,7 @@ class Reading:
         return list((await self._cluster.list(selection)).items)
 
     async def _list_or_note(self, selection: Selection) -> list[KubeObject]:
+        """List objects; a kind that may not be read or is not served is noted and left out."""
         try:
             return await self._list(selection)
         except (Forbidden, NotServed) as error:
@@ -243,11 +246,6 @@ def rejected(error: Forbidden, right: Permission) -> RefusedError:
     """Return an error with the role that would allow the request."""
     role = to_yaml(role_for([right])).rstrip("\n").replace("\n", "\n    ")
     return RefusedError(error.code, error.message, hint=f"this role would allow it:\n    {role}")
-
-
-def _is_owned_by(obj: KubeObject, uid: str) -> bool:
-    owners = mapping(obj, "metadata").get("ownerReferences")
-    return any(text_at(each, "uid") == uid for each in (owners if owners else ()))
 
 
 def _uid(obj: KubeObject) -> str:

@@ -6,8 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,10 +54,31 @@ class Session:
 
 
 def run_on_cluster(args: argparse.Namespace, work: Callable[[Session], Awaitable[int]]) -> int:
-    """Connect, do the work and return its exit code; print an error with its hint."""
+    """
+    Connect, do the work and return its exit code; print an error with its hint.
+
+    The cluster is found as kubectl does: by the flags, the user's kubeconfig, or the pod.
+    """
 
     async def connect_and_work() -> int:
-        async with _connected(args) as session:
+        paths = kubeconfigs(args)
+        if paths:
+            access = await from_kubeconfigs(paths, args.context)
+        elif "KUBERNETES_SERVICE_HOST" in os.environ and not args.context:
+            access = await in_cluster()
+        else:
+            raise CredentialsError(
+                "no-kubeconfig",
+                "no cluster is configured: there is no kubeconfig",
+                hint="give --kubeconfig FILE, or set KUBECONFIG",
+            )
+        agent = f"kro-gitops/{__version__}"
+        async with Transport(access, _LIMITS, user_agent=agent) as transport:
+            discovery = Discovery(transport)
+            client = Client(transport, discovery, access.identity)
+            namespace = args.namespace or access.namespace or _DEFAULT_NAMESPACE
+            everywhere = getattr(args, "all_namespaces", False)
+            session = Session(Reading(client, discovery), client, namespace, everywhere)
             code = await work(session)
             for note in session.reading.notes:
                 say(f"note: {printable(note)}")
@@ -69,29 +89,6 @@ def run_on_cluster(args: argparse.Namespace, work: Callable[[Session], Awaitable
     except KroGitopsError as error:
         say(failure_text(error, style_of(args, sys.stderr)))
         return PROBLEMS
-
-
-@asynccontextmanager
-async def _connected(args: argparse.Namespace) -> AsyncIterator[Session]:
-    """Connect as kubectl does: by the flags, the user's kubeconfig, or the pod this runs in."""
-    paths = kubeconfigs(args)
-    if paths:
-        access = await from_kubeconfigs(paths, args.context)
-    elif "KUBERNETES_SERVICE_HOST" in os.environ and not args.context:
-        access = await in_cluster()
-    else:
-        raise CredentialsError(
-            "no-kubeconfig",
-            "no cluster is configured: there is no kubeconfig",
-            hint="give --kubeconfig FILE, or set KUBECONFIG",
-        )
-    agent = f"kro-gitops/{__version__}"
-    async with Transport(access, _LIMITS, user_agent=agent) as transport:
-        discovery = Discovery(transport)
-        client = Client(transport, discovery, access.identity)
-        namespace = args.namespace or access.namespace or _DEFAULT_NAMESPACE
-        everywhere = getattr(args, "all_namespaces", False)
-        yield Session(Reading(client, discovery), client, namespace, everywhere)
 
 
 def kubeconfigs(args: argparse.Namespace) -> list[Path]:

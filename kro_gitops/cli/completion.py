@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import shtab
 
-from kro_gitops.cli.arguments import VERBS, build_parser
+from kro_gitops.cli.verbs import VERBS, build_parser
 
 _FILES = ("FILE", "PATH", "RGD")
 _FOLDERS = ("DIR", "FOLDER")
@@ -25,6 +25,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the options of a parser and of all its verbs; argparse offers no public way."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):

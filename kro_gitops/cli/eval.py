@@ -12,7 +12,7 @@ from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.plan.evaluation import finite
 from kro_gitops.engine.plan.resolve import without_omitted
 from kro_gitops.preview.render import node_values
-from kro_gitops.settings.flags import OMIT_GATE
+from kro_gitops.settings.option import OMIT_GATE
 from kro_gitops.telemetry.printable import printable, printable_lines, to_json
 from kube_cel.budget import Budget
 from kube_cel.environment import Environment
@@ -30,12 +30,19 @@ def run(args: argparse.Namespace) -> int:
     """Compile, evaluate, print."""
     if not args.rgd and (args.instance or args.name):
         return wrong_usage(args.verb, "--instance and --name need --rgd")
-    data = _data(args.data)
+    data: dict[str, Any] = {}
+    if args.data is not None:
+        documents = load_documents(args.data)
+        value = documents[0].value if documents else {}
+        if not isinstance(value, dict):
+            fail(f"{args.data}: expected a mapping from names to values")
+        data = dict(value)
     environment = Environment.kro()
     if args.rgd:
         graph = find_graph(args, args.rgd, args.name)
         environment = graph.environment
-        data = {**_graph_data(graph, args.instance), **data}
+        if args.instance is not None:
+            data = {**_graph_data(graph, args.instance), **data}
     given = {name: DYN for name in data if name not in environment.variables}
     result = _result(args, environment.extend(types=given), data)
     if args.output == "json":
@@ -51,7 +58,14 @@ def _result(
     """Return type and value of the expression, or why there is no value."""
     result: dict[str, Any] = {"expression": args.expression}
     try:
-        text = result["expression"] = _expression(args.expression)
+        text = args.expression
+        if "${" in text:  # as it is written in a definition
+            template = scan(text)
+            if template.is_standalone:
+                text = template.expressions[0].text
+            elif not template.is_literal:
+                text = concatenation(template)
+        result["expression"] = text
         references = find_references(parse(text), environment.variables, environment.functions)
         if references.uses_omit and not build_options(args).omit:
             raise ExpressionError(
@@ -98,30 +112,8 @@ def _print_text(result: dict[str, Any]) -> None:
             say("data pending: kro waits until this exists")
 
 
-def _expression(text: str) -> str:
-    """Return an expression without the `${…}` that surrounds it in a definition."""
-    if "${" not in text:
-        return text
-    template = scan(text)
-    if template.is_standalone:
-        return template.expressions[0].text
-    return text if template.is_literal else concatenation(template)
-
-
-def _data(name: str | None) -> dict[str, Any]:
-    if name is None:
-        return {}
-    documents = load_documents(name)
-    value = documents[0].value if documents else {}
-    if not isinstance(value, dict):
-        fail(f"{name}: expected a mapping from names to values")
-    return dict(value)
-
-
-def _graph_data(graph: Graph, file: str | None) -> dict[str, Any]:
+def _graph_data(graph: Graph, file: str) -> dict[str, Any]:
     """Return the values of a definition's names for the instance in a file."""
-    if file is None:
-        return {}
     served = graph.served.kind
     found = [
         document.value

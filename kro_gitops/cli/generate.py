@@ -1,10 +1,10 @@
-"""`generate`: print the CRD of a definition, a sample instance, or a JSON Schema for editors."""
+"""`generate`: print the CRD of a definition, a sample, a JSON Schema or the role it needs."""
 
 import argparse
 import sys
 
 from kro_gitops.cli.definitions import find_graph
-from kro_gitops.preview.generate import json_schema, sample_instance
+from kro_gitops.preview.generate import controller_role, json_schema, sample_instance
 from kro_gitops.telemetry.printable import to_json
 from kube_objects.yaml_writer import to_yaml
 
@@ -19,6 +19,8 @@ def run(args: argparse.Namespace) -> int:
     document = graph.crd
     if args.what == "instance":
         document, comments = sample_instance(graph)
+    if args.what == "role":
+        document, comments = controller_role(graph)
     if args.output == "json":
         sys.stdout.write(to_json(document))
     else:

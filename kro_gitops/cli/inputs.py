@@ -23,7 +23,7 @@ from kro_gitops.cli.messages import Style, counted, fail, say
 from kro_gitops.cli.output import FORMATS
 from kro_gitops.engine.options import Options
 from kro_gitops.preview.repository import Repository, compile_repository
-from kro_gitops.settings.flags import OMIT_GATE
+from kro_gitops.settings.option import OMIT_GATE
 from kro_gitops.source.files.foreign_files import chart_folders, is_foreign
 from kro_gitops.source.files.manifests import read
 from kube_objects import documents
@@ -45,7 +45,8 @@ class FileSet:
 
     contents: dict[str, bytes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
-    _names: dict[str, str] = field(default_factory=dict)
+    _names: dict[str, str] = field(default_factory=dict)  # by real path
+    _folders: dict[str, str] = field(default_factory=dict, compare=False)  # real paths by path
 
     def name_of(self, path: str) -> str:
         """Return the name under which a file was read, however its path is written."""
@@ -53,7 +54,17 @@ class FileSet:
 
     def read(self, name: str) -> None:
         """Read one file, unless it was read before under this or another name."""
-        real = os.path.realpath(name)
+        folder, last = os.path.split(name)
+        try:
+            is_plain = last not in ("", ".", "..") and not stat.S_ISLNK(os.lstat(name).st_mode)
+        except OSError:
+            is_plain = False
+        if is_plain:  # the real path of a folder is the same for all its files
+            if folder not in self._folders:
+                self._folders[folder] = os.path.realpath(folder)
+            real = os.path.join(self._folders[folder], last)  # noqa: PTH118 - a text is enough
+        else:
+            real = os.path.realpath(name)
         if real in self._names:
             return
         self._names[real] = name
@@ -95,10 +106,16 @@ def read_paths(paths: Iterable[str], besides: Iterable[str] = ()) -> FileSet:
 
 def read_file(name: str) -> bytes:
     """Read a file, at most one byte more than the limit."""
-    if not stat.S_ISREG(Path(name).stat().st_mode):
+    path = Path(name)
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
         raise OSError("is not a regular file")
-    with Path(name).open("rb") as stream:
-        return stream.read(DEFAULT_LIMITS.file_bytes + 1)
+    limit = DEFAULT_LIMITS.file_bytes + 1
+    with path.open("rb") as stream:
+        content = stream.read(min(about.st_size + 1, limit))
+        if len(content) > about.st_size:  # it grows, or its size is not known
+            content += stream.read(limit - len(content))
+        return content
 
 
 def reason(error: OSError) -> str:
@@ -108,20 +125,32 @@ def reason(error: OSError) -> str:
 
 def files_below(folder: str) -> Iterator[str]:
     """Yield the manifest files of a folder, chosen by their path below it."""
-    root, names = os.path.realpath(folder), []
-    for here, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(here, name)
-            leads_out = path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
-            if not leads_out:
-                names.append(path.relative_to(folder).as_posix())
-    charts = chart_folders(names)
-    for name in names:
-        full = Path(folder, name)
-        # A pipe or a socket is never a manifest; a broken link may have been meant as one.
-        if not is_foreign(name, charts) and (full.is_file() or full.is_symlink()):
-            yield os.path.normpath(full)
+    root = Path(os.path.realpath(folder))
+    found: dict[str, bool] = {}  # by path below the folder: whether it may be a manifest
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        folders: list[str] = []
+        try:
+            with os.scandir(f"{folder}/{prefix}") as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            is_link = entry.is_symlink()
+            if not is_link and entry.is_dir():
+                if not entry.name.startswith("."):
+                    folders.append(f"{prefix}{entry.name}/")
+            elif is_link and Path(entry.path).is_dir():
+                continue  # also one below the folder: it is read under its own name
+            elif not is_link or Path(os.path.realpath(entry.path)).is_relative_to(root):
+                # A pipe or a socket is never a manifest; a broken link may have been meant as one.
+                found[f"{prefix}{entry.name}"] = is_link or entry.is_file()
+        waiting += reversed(folders)
+    charts = chart_folders(found)
+    for name, is_candidate in found.items():
+        if is_candidate and not is_foreign(name, charts):
+            yield os.path.normpath(f"{folder}/{name}")
 
 
 @dataclass(frozen=True, slots=True)

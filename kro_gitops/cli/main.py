@@ -14,13 +14,20 @@ from io import TextIOWrapper
 from pathlib import Path
 from signal import SIGINT, SIGPIPE
 
-from kro_gitops.cli.arguments import VERBS, build_parser
 from kro_gitops.cli.exit_codes import KILLED_BY, PROBLEMS
+from kro_gitops.cli.verbs import VERBS, build_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
-    _prepare_streams()
+    # No character of a manifest may make printing fail.
+    if sys.stdout is None:  # closed by the parent process, with `>&-`
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # YAML and JSON are always UTF-8; a terminal gets its own encoding.
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in arguments if not word.startswith("-")), None)
     parser = build_parser(verb)
@@ -44,17 +51,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return KILLED_BY + SIGINT
     return code
-
-
-def _prepare_streams() -> None:
-    """Make sure that no character of a manifest can make printing fail."""
-    if sys.stdout is None:  # closed by the parent process, with `>&-`
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            # YAML and JSON are always UTF-8; a terminal gets its own encoding.
-            encoding = stream.encoding if stream.isatty() else "utf-8"
-            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _abandon_output() -> None:

@@ -50,10 +50,12 @@ def fail(text: str) -> NoReturn:
     sys.exit(PROBLEMS)
 
 
-def wrong_usage(verb: str, text: str) -> int:
-    """Print what is wrong with the command line, and return the exit code."""
+def wrong_usage(verb: str, *problems: str) -> int:
+    """Print what is wrong with the command line, a line each, and return the exit code."""
     program = f"kro-gitops {verb}"
-    say(f"{program}: {printable(text)}\nTry '{program} --help'.")
+    for problem in problems:
+        say(f"{program}: {printable(problem)}")
+    say(f"Try '{program} --help'.")
     return WRONG_USAGE
 
 

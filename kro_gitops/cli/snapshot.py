@@ -12,7 +12,7 @@ from kro_gitops.local import snapshots
 from kro_gitops.local.api_process import default_folder
 from kro_gitops.local.files import expand_home
 from kro_gitops.local.snapshots import STORE_FILE, Store
-from kro_gitops.settings.flags import PREFIX
+from kro_gitops.settings.option import PREFIX
 
 # What may be wrong with a store, and what to do about it.
 _HINTS = {

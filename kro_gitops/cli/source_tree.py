@@ -63,27 +63,24 @@ class SourceTree:
 
     def to_json(self) -> dict[str, Any]:
         """Return the tree as data."""
-        verdict = source_verdict(self.source)
+        children: list[dict[str, Any]] = []
+        for part in self.parts:
+            entry, found = part.entry, dict[str, Any]()
+            if part.branch is not None:
+                found = part.branch.to_json()
+            else:
+                names = {"namespace": entry.namespace, "name": entry.name}
+                found = {"kind": entry.group_kind.kind, **names, "health": None, "message": _ABSENT}
+            found |= {"path": entry.path, "revision": entry.revision}
+            if part.failures:
+                found["failures"] = [_failure_json(failure) for failure in part.failures]
+            children.append(found)
         return {
-            **Branch(self.source, "", verdict).to_json(),
+            **Branch(self.source, "", source_verdict(self.source)).to_json(),
             "revision": text_at(self.source, "status", "lastAppliedRevision"),
-            "children": [_part_json(part) for part in self.parts],
-            "failures": [_failure_json(each) for each in self.failures],
+            "children": children,
+            "failures": [_failure_json(failure) for failure in self.failures],
         }
-
-
-def _part_json(part: Part) -> dict[str, Any]:
-    entry = part.entry
-    found: dict[str, Any]
-    if part.branch is not None:
-        found = part.branch.to_json()
-    else:
-        names = {"namespace": entry.namespace, "name": entry.name}
-        found = {"kind": entry.group_kind.kind, **names, "health": None, "message": _ABSENT}
-    found |= {"path": entry.path, "revision": entry.revision}
-    if part.failures:
-        found["failures"] = [_failure_json(each) for each in part.failures]
-    return found
 
 
 def _failure_json(failure: ListedFailure) -> dict[str, Any]:
@@ -122,6 +119,7 @@ async def source_branches(
     family = await reading.family(instances, definitions) if known is None else known
 
     def branch(entry: Entry) -> Branch | None:
+        """Return the branch of an inventory entry; None if its object does not exist."""
         if entry not in objects:
             return None
         if entry.group_kind == _DEFINITION:

@@ -3,18 +3,25 @@
 import argparse
 import sys
 
+from kro_gitops.cli.child_options import rules_of
 from kro_gitops.cli.exit_codes import PROBLEMS
 from kro_gitops.cli.inputs import load
-from kro_gitops.cli.messages import Style, counted, say
+from kro_gitops.cli.messages import Style, counted, say, wrong_usage
 from kro_gitops.cli.output import FORMATS
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.preview.rejections import rejections
+from kro_gitops.settings.settings import SettingsError
 
 
 def run(args: argparse.Namespace) -> int:
     """Print every finding; the exit code is 1 if one of them is an error."""
+    try:
+        rules = rules_of(args)
+    except SettingsError as error:
+        return wrong_usage(args.verb, *error.problems)
     loaded = load(args.paths, args)
-    loaded.repository.findings += rejections(loaded.repository, Bounds(args.max_collection_size))
+    bounds = Bounds(args.max_collection_size)
+    loaded.repository.findings += rejections(loaded.repository, bounds, rules)
     findings, errors = loaded.findings, loaded.errors
     sys.stdout.write(FORMATS[args.output](findings, loaded.sources(), Style(sys.stdout)))
     repository = loaded.repository

@@ -1,8 +1,8 @@
 """
 How long to wait before trying again.
 
-Delays double up to a cap and stay there. Nobody gives up: an instance that could not be deleted
-for an hour is deleted when the hour is over. Chance is an argument.
+Delays double up to a cap and stay there. There is no last attempt: an instance that could not be
+deleted for an hour is deleted when the hour is over. Jitter is an argument.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Backoff:
 
     first: float = 0.2
     cap: float = 1000.0
-    spread: float = 0.1  # the part of a delay that chance may take off
+    spread: float = 0.1  # the part of a delay that jitter may take off
 
     def delay(self, failures: int, jitter: float = 0.0) -> float:
         """Return the delay after so many failures in a row; `jitter` is between 0 and 1."""

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum, auto
+from functools import partial
 from typing import Protocol
 
 from kro_gitops.control.lease import LeaseRecord, ObservedRecord, new_lease
@@ -52,15 +53,11 @@ class ElectionConfig:
     retry_period: float = 2.0
 
 
-def _wall_clock() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class ClockAndJitter:
-    """What comes from outside: the time of day, and chance between 0 and 1."""
+    """What comes from outside: the time of day, and jitter between 0 and 1."""
 
-    clock: Callable[[], datetime] = _wall_clock
+    clock: Callable[[], datetime] = field(default=partial(datetime.now, UTC))
     jitter: Callable[[], float] = field(default=random.random)
 
 
@@ -112,9 +109,13 @@ class LeaderElector:
         self._loop = asyncio.get_running_loop()
         if self._is_stopped:
             self._stopping.set()
+            return ElectionResult.STOPPED
         try:
-            if not await self._campaign():
-                return ElectionResult.STOPPED
+            while await self._attempt(_now() + self._terms.renew_deadline) is not _Attempt.HELD:
+                # Candidates that try at different times do not get into each other's way.
+                await self._pause(self._terms.retry_period * (1 + self._chance.jitter()))
+                if self._must_stop():
+                    return ElectionResult.STOPPED
             log.info("elected", extra={"identity": self._terms.identity})
             self._on_elected()
             while not self._must_stop():
@@ -139,44 +140,27 @@ class LeaderElector:
         finally:
             self.leads_until = 0.0
 
-    async def _campaign(self) -> bool:
-        while not self._must_stop():
-            if await self._attempt(_now() + self._terms.renew_deadline) is _Attempt.HELD:
-                return True
-            # Candidates that try at different times do not get into each other's way.
-            await self._pause(self._terms.retry_period * (1 + self._chance.jitter()))
-        return False
-
     async def _attempt(self, deadline: float) -> _Attempt:
-        """Try once to get or renew the lease; whatever goes wrong, it is not ours by that."""
-        began = _now()
+        """Try once to get or renew the lease; after any error it is not ours."""
+        began, terms = _now(), self._terms
         try:
             async with asyncio.timeout_at(deadline):
-                outcome = await self._claim()
-        except Exception as error:  # the world may fail in any way: what counts is the deadline
+                lease = self._lease
+                if lease is None or LeaseRecord.parse(lease).holder != terms.identity:
+                    lease = await self._leases.get()
+                if lease is not None and not self._look(lease).is_free(terms.identity, _now()):
+                    return _Attempt.TAKEN
+                lease = lease or new_lease(terms.namespace, terms.name)
+                record = LeaseRecord.parse(lease)
+                record = record.claimed(terms.identity, terms.duration, self._chance.clock())
+                self._lease = await self._leases.update(record.onto(lease))
+                self._look(self._lease)
+        except Exception as error:  # the request may fail in any way: what counts is the deadline
             log.warning("lease not renewed", extra={"error": str(error) or type(error).__name__})
             self._lease = None
             return _Attempt.FAILED
-        if outcome is _Attempt.HELD:
-            # From before the request: others may have seen it that early.
-            self.leads_until = began + self._terms.renew_deadline
-        return outcome
-
-    async def _claim(self) -> _Attempt:
-        terms = self._terms
-        lease = self._lease
-        if lease is None or LeaseRecord.parse(lease).holder != terms.identity:
-            lease = await self._leases.get()
-        if lease is not None:
-            sighting = self._look(lease)
-            if not sighting.is_free(terms.identity, _now()):
-                return _Attempt.TAKEN
-        lease = lease or new_lease(terms.namespace, terms.name)
-        record = LeaseRecord.parse(lease).claimed(
-            terms.identity, terms.duration, self._chance.clock()
-        )
-        self._lease = await self._leases.update(record.onto(lease))
-        self._look(self._lease)
+        # From before the request: others may have seen it that early.
+        self.leads_until = began + terms.renew_deadline
         return _Attempt.HELD
 
     def _look(self, lease: KubeObject) -> ObservedRecord:

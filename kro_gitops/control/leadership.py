@@ -2,7 +2,7 @@
 The lease, on a thread and event loop of its own.
 
 However busy the main loop is, the lease is renewed in time; and when it cannot be, the main loop is
-told at once.
+notified at once.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class _ClusterLease:
         return await self._client.find(self._ref)
 
     async def update(self, lease: KubeObject) -> KubeObject:
-        """Write the Lease; one that another client changed meanwhile is refused."""
+        """Write the Lease; one that another client changed meanwhile is rejected."""
         version = lease["metadata"].get("resourceVersion")
         if version is None:
             return await self._client.create(lease)
@@ -54,10 +54,17 @@ class Leadership:
     """Campaigns and leads, beside the main loop."""
 
     def __init__(self, access: Access, settings: Settings) -> None:
+        namespace = controller_namespace(settings)
+        if not namespace:
+            raise UserError(
+                "no-lease-namespace",
+                "leader election needs a namespace for its lease, and this process is not in a pod",
+                hint="set --leader-election-namespace",
+            )
         self._access = access
         self._terms = ElectionConfig(
             identity=f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}",
-            namespace=_namespace(settings),
+            namespace=namespace,
             duration=max(1, round(settings.leader_election_lease_duration)),
             renew_deadline=settings.leader_election_renew_deadline,
             retry_period=settings.leader_election_retry_period,
@@ -101,10 +108,10 @@ class Leadership:
         try:
             ending = asyncio.run(self._campaign())
         except Exception:
-            self._tell(self._lost)
+            self._notify(self._lost)
             raise
         if ending is ElectionResult.LOST:
-            self._tell(self._lost)
+            self._notify(self._lost)
 
     async def _campaign(self) -> ElectionResult:
         async with Transport(self._access) as transport:
@@ -112,24 +119,21 @@ class Leadership:
             kind = Kind.of(API_VERSION, KIND)
             ref = ObjectRef(kind, self._terms.namespace, self._terms.name)
             self._elector = LeaderElector(
-                _ClusterLease(client, ref), self._terms, lambda: self._tell(self._elected)
+                _ClusterLease(client, ref), self._terms, lambda: self._notify(self._elected)
             )
             if self._is_stopped:
                 self._elector.stop()
             return await self._elector.run()
 
-    def _tell(self, event: asyncio.Event) -> None:
+    def _notify(self, event: asyncio.Event) -> None:
         self._main.call_soon_threadsafe(event.set)
 
 
-def _namespace(settings: Settings) -> str:
+def controller_namespace(settings: Settings) -> str:
+    """Return the namespace of the controller: that of its lease, or of its pod; may be empty."""
     if settings.leader_election_namespace:
         return settings.leader_election_namespace
     try:
         return _POD_NAMESPACE.read_text().strip()
     except OSError:
-        raise UserError(
-            "no-lease-namespace",
-            "leader election needs a namespace for its lease, and this process is not in a pod",
-            hint="set --leader-election-namespace",
-        ) from None
+        return ""

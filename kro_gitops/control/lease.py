@@ -3,7 +3,7 @@ A Lease: who leads, and until when.
 
 Several replicas may run, one leads. It writes its name into a Lease and renews it; when it stops
 renewing, another takes over. Clocks of machines differ, so the times in a Lease are for people:
-a lease has run out when nobody changed it for as long as it lasts, by the clock of whoever looks.
+a lease has run out when it did not change for as long as it lasts, by the clock of the observer.
 """
 
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ class LeaseRecord:
         """Return a record in which `holder` acquires or renews the lease."""
         if self.holder == holder:
             return replace(self, seconds=seconds, renewed=now)
-        # The first holder of all takes it from nobody.
+        # The first holder takes it from no other.
         is_first = self.holder == _NO_HOLDER and self.acquired is None
         return LeaseRecord(holder, seconds, now, now, self.transitions + (not is_first))
 
@@ -70,7 +70,7 @@ class LeaseRecord:
 
 @dataclass(frozen=True, slots=True)
 class ObservedRecord:
-    """A record, and since when it has not changed, by the clock of whoever looks."""
+    """A record, and since when it has not changed, by the clock of the observer."""
 
     record: LeaseRecord
     since: float
@@ -80,12 +80,12 @@ class ObservedRecord:
         return self if record == self.record else ObservedRecord(record, now)
 
     def is_free(self, holder: str, now: float) -> bool:
-        """Return whether somebody may take the lease, or has it."""
+        """Return True if `holder` has the lease or may take it."""
         owner = self.record.holder
         return owner in (_NO_HOLDER, holder) or self.since + self.record.seconds <= now
 
 
 def new_lease(namespace: str, name: str) -> KubeObject:
-    """Return a Lease that nobody holds and no server has seen."""
+    """Return a Lease without a holder, which is not created yet."""
     about = {"namespace": namespace, "name": name}
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": about}

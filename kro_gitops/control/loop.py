@@ -1,12 +1,12 @@
 """
-Take a key, call reconcile, obey the outcome.
+Take a key, reconcile it, act on the outcome.
 
 A fixed number of workers share one queue. A reconcile that raises is contained: its key is tried
-again as the table in `outcome` says, and the others never notice. What the loop itself gets wrong
-is not contained: then everything stops, loudly.
+again as the table in `outcome` defines, or as soon as the API server is back, and the others are
+not affected. An error of the loop itself is not contained: it ends the process.
 
-Idle workers cost nothing. Each waits on a future of its own; an added key wakes one of them, and
-whoever finds more to do wakes the next. One timer stands for all keys that are due later.
+Idle workers cost nothing. Each waits on a future of its own; an added key wakes one of them, and a
+worker that finds more to do wakes the next. One timer stands for all keys that are due later.
 
 All of this belongs to one event loop: keys are added from there.
 """
@@ -42,7 +42,7 @@ class LoopSettings:
     time_limit: float = 300.0  # for one reconcile
     grace: float = 60.0  # for reconciles in progress when the loop stops
     pace: RetryDelays = field(default_factory=RetryDelays)
-    jitter: Callable[[], float] = random.random
+    jitter: Callable[[], float] = random.Random().random  # not the one that everybody shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class ReconcileReport:
 
     key: Hashable
     identity: Identity | None
-    outcome: Outcome  # what was said before is not said again
+    outcome: Outcome  # what was reported before is not reported again
     error: Exception | None
     waited: float
     seconds: float
@@ -94,7 +94,8 @@ class Loop(Generic[K]):
         self._stopping = asyncio.Event()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._said: dict[K, str] = {}
+        self._reported: dict[K, str] = {}
+        self._failed_by_outage: set[K] = set()
 
     def add(self, key: K, identity: Identity | None = None) -> None:
         """Queue a key now; `identity` is impersonated, None is the controller itself."""
@@ -102,15 +103,24 @@ class Loop(Generic[K]):
         self._wake_idle_worker()
 
     def add_after(self, key: K, delay: float, identity: Identity | None = None) -> None:
-        """Queue a key after a delay, or sooner if that was wanted already."""
+        """Queue a key after a delay, unless it is due sooner already."""
         now = _now()
         self._queue.add_at(key, identity, now + delay, now)
         self._wake_idle_worker()
 
     def discard(self, key: K) -> None:
-        """Forget a key that nobody is to work on any more."""
+        """Drop a key."""
         self._queue.discard(key)
-        self._said.pop(key, None)
+        self._failed_by_outage.discard(key)
+        self._reported.pop(key, None)
+
+    def retry_after_outage(self) -> None:
+        """Retry at once what failed because the API server did not answer: it is back."""
+        now = _now()
+        for key in self._failed_by_outage:
+            self._queue.expedite(key, now)
+        self._failed_by_outage.clear()
+        self._wake_idle_worker()
 
     def stop(self) -> None:
         """Take no more keys; `run` returns when what is in work is done."""
@@ -146,9 +156,18 @@ class Loop(Generic[K]):
                 self._wake_idle_worker()
                 began = _now()
                 self._observer.taken(work.key, work.waited)
+                key, settings, error = work.key, self._settings, None
                 try:
-                    outcome, error = await self._outcome(work)
-                    key = work.key
+                    try:
+                        async with asyncio.timeout(settings.time_limit):
+                            outcome = of_result(await self._reconcile(work))
+                    except Exception as raised:  # of any type: the table decides what follows
+                        error, failures = raised, work.failures + 1
+                        outcome = of_error(error, failures, settings.pace, settings.jitter())
+                    if outcome.is_outage:
+                        self._failed_by_outage.add(key)
+                    else:
+                        self._failed_by_outage.discard(key)
                     if outcome.is_failure:
                         self._queue.failed(key)
                     if outcome.forgets_failures:
@@ -158,7 +177,14 @@ class Loop(Generic[K]):
                 finally:
                     # Also when cancelled: a key is given back, whatever happened.
                     self._queue.done(work.key, _now())
-                outcome = self._without_repetition(work.key, outcome, error)
+                # The same mistake of an author is reported once.
+                if error is None:
+                    self._reported.pop(key, None)
+                elif outcome.once:
+                    words = f"{type(error).__name__}: {error}"
+                    if self._reported.get(key) == words:
+                        outcome = replace(outcome, level=Level.NOTHING, event=False)
+                    self._reported[key] = words
                 seconds = _now() - began
                 if error is not None and outcome.level is not Level.NOTHING:
                     log.log(
@@ -175,25 +201,8 @@ class Loop(Generic[K]):
                 self._observer.finished(
                     ReconcileReport(work.key, work.identity, outcome, error, work.waited, seconds)
                 )
-
-    async def _outcome(self, work: WorkItem[K]) -> tuple[Outcome, Exception | None]:
-        settings = self._settings
-        try:
-            async with asyncio.timeout(settings.time_limit):
-                return of_result(await self._reconcile(work)), None
-        except Exception as error:  # it may fail in any way: the table says what follows
-            return of_error(error, work.failures + 1, settings.pace, settings.jitter()), error
-
-    def _without_repetition(self, key: K, outcome: Outcome, error: Exception | None) -> Outcome:
-        """Keep quiet about a mistake of which the author has been told in the same words."""
-        if error is None:
-            self._said.pop(key, None)
-        elif outcome.once:
-            words = f"{type(error).__name__}: {error}"
-            if self._said.get(key) == words:
-                return replace(outcome, level=Level.NOTHING, event=False)
-            self._said[key] = words
-        return outcome
+                # A reconcile that never waited must not keep other tasks from running.
+                await asyncio.sleep(0)
 
     def _wake_idle_worker(self) -> None:
         """Wake one idle worker if there is something for it; it wakes the next."""
@@ -206,6 +215,7 @@ class Loop(Generic[K]):
         self._wake_one()
 
     def _wake_one(self) -> None:
+        """Wake one idle worker, the one that waits longest."""
         while self._idle:
             wake = self._idle.popleft()
             if not wake.done():  # it is done if its worker was cancelled
@@ -213,7 +223,7 @@ class Loop(Generic[K]):
                 return
 
     def _set_timer(self) -> None:
-        """Set the timer to the first key that is due later, if anybody is there to hear it."""
+        """Set the timer to the first key that is due later, if a worker is idle."""
         due = self._queue.next_due() if self._idle else None
         if self._timer is not None and self._timer.when() == due:
             return

@@ -1,11 +1,11 @@
 """
 What follows from what a reconcile returned or raised: one table.
 
-The branch of an error decides, never its words:
+The branch of an error decides, never its message:
 
 | branch | tried again | log | event |
 |---|---|---|---|
-| a mistake of the author | when its inputs change | warning, once for the same words | Warning |
+| a mistake of the author | when its inputs change | warning, once for the same message | Warning |
 | nothing is wrong, wait | after a delay, or when a watch fires | info | none |
 | the world failed | with back-off | warning; error once delays stop growing | then a Warning |
 | anything else: our bug | with back-off | error, with traceback | Warning |
@@ -16,15 +16,14 @@ Nothing is ever dropped: there is no last try.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum, auto
-from functools import reduce
 
 from kro_gitops.control.backoff import Backoff
-from kro_gitops.errors import NotYet, Unavailable, UserError
+from kro_gitops.errors import ClusterUnavailable, NotYet, Unavailable, UserError
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a reconcile that went well wants: nothing more, or to be called again."""
+    """The result of a successful reconcile: nothing more, or a time to be called again."""
 
     after: float | None = None  # seconds
 
@@ -43,7 +42,7 @@ class Level(IntEnum):
 
 
 class Retry(StrEnum):
-    """When a key is tried again of its own accord."""
+    """When a key is retried without a change."""
 
     NEVER = auto()
     LATER = auto()
@@ -60,7 +59,7 @@ class Rule:
     event: bool = False
     traceback: bool = False
     once: bool = False
-    # Where delays have stopped growing, it is said louder.
+    # The level once delays have stopped growing.
     lasting: Level = Level.NOTHING
 
 
@@ -68,10 +67,14 @@ RULES = (
     Rule(UserError, Retry.NEVER, Level.WARNING, event=True, once=True),
     Rule(NotYet, Retry.LATER, Level.INFO),
     Rule(Unavailable, Retry.BACKOFF, Level.WARNING, lasting=Level.ERROR),
-    # Time-outs and broken connections that nobody gave a name.
+    # Timeouts and broken connections without a type of their own.
     Rule(OSError, Retry.BACKOFF, Level.WARNING, lasting=Level.ERROR),
     Rule(BaseException, Retry.BACKOFF, Level.ERROR, event=True, traceback=True),
 )
+
+
+# After these a key is retried as soon as the API server answers again.
+_OUTAGES = (ClusterUnavailable, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,41 +96,41 @@ class Outcome:
     event: bool = False
     traceback: bool = False
     once: bool = False
+    is_outage: bool = False  # the API server did not answer
 
 
 def of_result(result: Result) -> Outcome:
-    """Return what follows from a reconcile that went well."""
+    """Return what follows from a successful reconcile."""
     # To be called again is no success yet: failures before it still count.
     return Outcome(after=result.after, forgets_failures=result.after is None)
 
 
 def of_error(error: BaseException, failures: int, pace: RetryDelays, jitter: float) -> Outcome:
     """Return what follows from an error; `failures` counts this one, too."""
-    found: list[Outcome] = []
+    total = Outcome(forgets_failures=True, once=True)
     for leaf in _leaves(error):
         rule = next(rule for rule in RULES if isinstance(leaf, rule.branch))
         lasts = rule.lasting > rule.level and pace.backoff.is_capped(failures)
-        outcome = Outcome(
-            after=_delay(rule, failures, pace, jitter),
-            is_failure=rule.retry is Retry.BACKOFF,
-            forgets_failures=rule.retry is Retry.NEVER,
-            level=rule.lasting if lasts else rule.level,
-            event=rule.event or lasts,
-            traceback=rule.traceback,
-            once=rule.once,
+        delay: float | None = None
+        match rule.retry:
+            case Retry.NEVER:
+                pass
+            case Retry.LATER:
+                delay = pace.later or None
+            case Retry.BACKOFF:
+                delay = pace.backoff.delay(failures, jitter)
+        # Of several errors the shorter delay and the higher level win.
+        total = Outcome(
+            after=min((each for each in (total.after, delay) if each is not None), default=None),
+            is_failure=total.is_failure or rule.retry is Retry.BACKOFF,
+            forgets_failures=total.forgets_failures and rule.retry is Retry.NEVER,
+            level=max(total.level, rule.lasting if lasts else rule.level),
+            event=total.event or rule.event or lasts,
+            traceback=total.traceback or rule.traceback,
+            once=total.once and rule.once,
+            is_outage=total.is_outage or isinstance(leaf, _OUTAGES),
         )
-        found.append(outcome)
-    return reduce(_combine, found)
-
-
-def _delay(rule: Rule, failures: int, pace: RetryDelays, jitter: float) -> float | None:
-    match rule.retry:
-        case Retry.NEVER:
-            return None
-        case Retry.LATER:
-            return pace.later or None
-        case Retry.BACKOFF:
-            return pace.backoff.delay(failures, jitter)
+    return total
 
 
 def _leaves(error: BaseException) -> Iterable[BaseException]:
@@ -135,17 +138,3 @@ def _leaves(error: BaseException) -> Iterable[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         return [leaf for each in error.exceptions for leaf in _leaves(each)]
     return [error]
-
-
-def _combine(one: Outcome, other: Outcome) -> Outcome:
-    """Combine two outcomes: the shorter delay and the higher level win."""
-    delays = [each.after for each in (one, other) if each.after is not None]
-    return Outcome(
-        after=min(delays, default=None),
-        is_failure=one.is_failure or other.is_failure,
-        forgets_failures=one.forgets_failures and other.forgets_failures,
-        level=max(one.level, other.level),
-        event=one.event or other.event,
-        traceback=one.traceback or other.traceback,
-        once=one.once and other.once,
-    )

@@ -6,12 +6,12 @@ those always end up lacking: one timer for a thousand keys, an interval that can
 it runs, jitter, and rules for calls that are late. The asyncio variant needs no thread.
 
 Every call is spread: a key's first one comes somewhere in its first interval, the later ones at
-the interval give or take the jitter. So sources that were made together, or that were all found
-when we started, do not ask their remotes together.
+the interval give or take the jitter. So sources that were created together, or that all exist at
+start, do not ask their remotes together.
 
-A loop that was blocked, or a machine that slept, has missed calls: they become one, and it is
-made, however late. Calls are made on the loop and must not block: they put a key onto a queue. If
-one raises that is a bug, said in the log, and the next comes all the same.
+A loop that was blocked, or a machine that slept, has missed calls: they become one, which runs
+however late. Calls run on the loop and must not block: they put a key onto a queue. If one raises,
+that is a bug: it is logged, and the next call still comes.
 """
 
 import logging
@@ -26,7 +26,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 log = logging.getLogger(__name__)
 
-# Its lines for every call, under numbers that nobody knows, are of no use; what fails we say.
+# Its lines for every call, under internal numbers, are of no use; failures are logged here.
 _LIBRARY_LOG = logging.getLogger("apscheduler")
 
 _MISSED_RUN_OPTIONS = {
@@ -63,13 +63,15 @@ class Schedule:
             return
         self.forget(key)
         first = datetime.now(UTC) + timedelta(seconds=seconds * random.random())
-        job = self._scheduler.add_job(
-            self._run, self._trigger(seconds), args=(key,), next_run_time=first
+        # The library only adds jitter; the interval is to be the middle, not the least.
+        trigger = IntervalTrigger(
+            seconds=seconds * (1.0 - self._jitter), jitter=2.0 * self._jitter * seconds
         )
+        job = self._scheduler.add_job(self._run, trigger, args=(key,), next_run_time=first)
         self._entries[key] = _Entry(seconds, call, job)
 
     def forget(self, key: Hashable) -> None:
-        """Call no more for a key; one that nobody knows is forgotten already."""
+        """Call no more for a key; an unknown key is ignored."""
         entry = self._entries.pop(key, None)
         if entry is not None:
             entry.job.remove()
@@ -85,12 +87,6 @@ class Schedule:
             self.forget(key)
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
-
-    def _trigger(self, seconds: float) -> IntervalTrigger:
-        # The library only adds jitter; the interval is to be the middle, not the least.
-        return IntervalTrigger(
-            seconds=seconds * (1.0 - self._jitter), jitter=2.0 * self._jitter * seconds
-        )
 
     # A coroutine, because the library runs plain functions on threads.
     async def _run(self, key: Hashable) -> None:

@@ -1,20 +1,22 @@
 """
-What is to be worked on, and when.
+The keys to reconcile, and when.
 
-Pure: no clock, no tasks. Times are numbers handed in, and only compared.
+Pure: no clock, no tasks. Times are arguments, and only compared.
 
-The promises:
+Guarantees:
 
-- A key is never worked on twice at once. What is added while in work is worked on again
-  afterwards, once, however often it was added.
+- A key is never processed twice at once. One that is added while it is processed is processed
+  again afterwards, once, however often it was added.
 - What is due sooner wins: a key that waits and is added becomes due now.
 - No group starves another. Of all groups with something to do, the one with the least in work
-  goes first, then the one whose turn was longest ago. So ten slow instances of one kind do not
-  keep the first of another waiting for more than one of them.
+  goes first, then the one whose turn was longest ago. So ten slow instances of one namespace do
+  not keep the first of another waiting for more than one of them. With a number of workers, one
+  group gets at most half of them, so that the others find one free at once (`has_room`). Within a
+  group, its parts take turns: instances of one namespace by their kind.
 - Nothing costs more than the logarithm of what is queued, and what is idle costs nothing.
 
-A key does not say as whom to act: two identities must not work on one object at once. The identity
-is carried beside it, and the latest counts.
+The identity is no part of the key: two identities must not work on one object at once. It is stored
+beside the key, and the latest counts.
 """
 
 from collections import OrderedDict
@@ -30,6 +32,11 @@ from kro_gitops.kube.api import Identity
 K = TypeVar("K", bound=Hashable)
 
 _COMPACTION_SLACK = 64
+
+
+def has_room(used: int, free: int) -> bool:
+    """Return True if a group that uses `used` slots may take one of `free` slots."""
+    return used < free
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ class _Entry:
 class _Group(Generic[K]):
     """Keys that compete with those of other groups."""
 
-    ready: OrderedDict[K, None]
+    ready: OrderedDict[Hashable, OrderedDict[K, None]]  # by part; the next part first
     working: int = 0
     turn: int = 0
 
@@ -80,12 +87,41 @@ class _Group(Generic[K]):
     def rank(self) -> tuple[int, int]:
         return (self.working, self.turn)
 
+    def add(self, part: Hashable, key: K) -> None:
+        self.ready.setdefault(part, OrderedDict())[key] = None
+
+    def take(self) -> K:
+        """Take the first key of the part whose turn it is."""
+        part, keys = self.ready.popitem(last=False)
+        key, _ = keys.popitem(last=False)
+        if keys:
+            self.ready[part] = keys
+        return key
+
+    def remove(self, part: Hashable, key: K) -> None:
+        keys = self.ready[part]
+        del keys[key]
+        if not keys:
+            del self.ready[part]
+
 
 class WorkQueue(Generic[K]):
-    """Keys due now or later; `group_of` says which keys compete as one."""
+    """Keys due now or later; `group_of` returns the group as which a key competes."""
 
-    def __init__(self, group_of: Callable[[K], Hashable]) -> None:
+    def __init__(
+        self,
+        group_of: Callable[[K], Hashable],
+        workers: int | None = None,
+        part_of: Callable[[K], Hashable] = lambda _: None,
+    ) -> None:
+        """
+        Take the number of workers if no group may have more than its share (`slots`).
+
+        `part_of` returns the part of its group that a key belongs to.
+        """
         self._group_of = group_of
+        self._part_of = part_of
+        self._workers = workers
         self._entries: dict[K, _Entry] = {}
         self._groups: dict[Hashable, _Group[K]] = {}
         self._turns = count(1)
@@ -130,7 +166,7 @@ class WorkQueue(Generic[K]):
         self._schedule(key, entry, due, now)
 
     def take(self, now: float) -> WorkItem[K] | None:
-        """Take a key that is due; nobody else gets it until it is given back."""
+        """Take a key that is due; it is not taken again until it is given back."""
         due = self.next_due()
         while due is not None and due <= now:
             _, _, due_key = heappop(self._later)
@@ -140,7 +176,7 @@ class WorkQueue(Generic[K]):
         if found is None:
             return None
         name, group = found
-        key, _ = group.ready.popitem(last=False)
+        key = group.take()
         group.working += 1
         group.turn = next(self._turns)
         self._rank(name, group)
@@ -150,6 +186,13 @@ class WorkQueue(Generic[K]):
         entry.due = None
         self._move(entry, _State.WORKING)
         return WorkItem(key, entry.identity, entry.failures, max(waited, 0.0))
+
+    def expedite(self, key: K, now: float) -> None:
+        """Make a waiting key due now, as if it had not failed; the identity stays."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            entry.failures = 0
+            self._schedule(key, entry, now, now)
 
     def again_at(self, key: K, due: float) -> None:
         """Requeue a key that is being processed, with the same identity."""
@@ -177,7 +220,7 @@ class WorkQueue(Generic[K]):
         if due is not None:
             self._schedule(key, entry, due, now)
         else:
-            # Nobody wants it again, so its failures are forgotten, too.
+            # It is not queued again, so its failures are forgotten, too.
             del self._entries[key]
         self._rank(name, group)
 
@@ -191,7 +234,7 @@ class WorkQueue(Generic[K]):
             return
         if entry.state is _State.READY:
             name = self._group_of(key)
-            del self._groups[name].ready[key]
+            self._groups[name].remove(self._part_of(key), key)
             self._rank(name, self._groups[name])
         self._move(entry, _State.IDLE)
         del self._entries[key]
@@ -219,17 +262,23 @@ class WorkQueue(Generic[K]):
         if group is None:
             # A new group has waited least: it must not jump a queue by coming and going.
             group = self._groups[name] = _Group(OrderedDict(), turn=next(self._turns))
-        group.ready[key] = None
-        if len(group.ready) == 1:
+        was_idle = not group.ready
+        group.add(self._part_of(key), key)
+        if was_idle:
             self._rank(name, group)
 
     def _next_group(self) -> tuple[Hashable, _Group[K]] | None:
         while self._next:
             rank, _, name = self._next[0]
             group = self._groups.get(name)
-            if group is not None and group.ready and group.rank == rank:
-                return name, group
-            heappop(self._next)
+            if group is None or not group.ready or group.rank != rank:
+                heappop(self._next)  # outdated
+                continue
+            if self._workers is not None:
+                free = self._workers - self._counts[_State.WORKING]
+                if not has_room(group.working, free):
+                    return None  # it has the least in work: the others have no room either
+            return name, group
         return None
 
     def _rank(self, name: Hashable, group: _Group[K]) -> None:

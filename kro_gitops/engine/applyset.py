@@ -1,19 +1,19 @@
 """
-Membership: which children belong to an instance, and where they may be found.
+Apply sets: which children belong to an instance, and where they may be found.
 
-An apply set (KEP-3659, as kubectl knows it) is one id, a label on every member and an inventory on
-the parent: the kinds and namespaces in which members may live. Nothing else must survive a restart:
-with the inventory alone all members can be found and deleted in order. So it is written before a
-member is created and shrinks only when members are gone, and before a deletion it is checked.
+An apply set (KEP-3659, as in kubectl) is an id, a label on every member and an inventory on the
+parent: the kinds and namespaces in which members may be. Nothing else must survive a restart: with
+the inventory alone all members can be found and deleted in order. So it is written before a member
+is created, shrinks only when members are gone, and is validated before a deletion.
 
-Ids, keys and words are kro's: an instance can change hands between the two.
+Ids, keys and messages are kro's: an instance can switch between the two controllers.
 """
 
 import hashlib
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from kro_gitops.metadata import (
     APPLYSET_GROUP_KINDS,
@@ -50,6 +50,14 @@ class GroupKind:
 
     def __str__(self) -> str:
         return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+Target = tuple[GroupKind, str, str]
+
+
+def target_of(ref: ObjectRef) -> Target:
+    """Return the key of an object, independent of its version."""
+    return GroupKind.of(ref.kind), ref.namespace, ref.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +137,34 @@ def has_inventory(parent: KubeObject) -> bool:
 
 def parse_inventory(annotations: Mapping[str, str]) -> Inventory:
     """Read what a parent carries; absent and empty are the same here."""
-    return Inventory(
-        _parsed(APPLYSET_GROUP_KINDS, annotations, _parse_group_kind),
-        _parsed(APPLYSET_NAMESPACES, annotations, _parse_namespace),
-    )
+    kinds: set[GroupKind] = set()
+    for entry in _entries(annotations, APPLYSET_GROUP_KINDS):
+        kind, dot, group = entry.partition(".")
+        problems = DNS_1123_SUBDOMAIN.problems(group) if dot else []
+        if not entry:
+            problem = "contains an empty group-kind"
+        elif not kind or _BLANKS & set(kind):
+            problem = f"invalid kind {quote(kind)}"
+        elif problems:
+            problem = f"invalid group {quote(group)}: {', '.join(problems)}"
+        else:
+            kinds.add(GroupKind(kind, group))
+            continue
+        raise _rejection(f"invalid {APPLYSET_GROUP_KINDS} annotation: {problem}")
+    namespaces = _entries(annotations, APPLYSET_NAMESPACES)
+    for namespace in namespaces:
+        problems = label_problems(namespace)
+        if problems:
+            problem = f"invalid namespace {quote(namespace)}: {', '.join(problems)}"
+            raise _rejection(f"invalid {APPLYSET_NAMESPACES} annotation: {problem}")
+    return Inventory(frozenset(kinds), frozenset(namespaces))
 
 
 def validate_inventory(parent: KubeObject) -> Inventory:
     """
     Read the inventory of an instance that is to be deleted, and refuse one that may be wrong.
 
-    Members in kinds or namespaces that somebody removed from it would never be found.
+    Members in kinds or namespaces that a client removed from it would never be found.
     """
     expected = applyset_id(ObjectRef.of(parent))
     labels, annotations = _texts(parent, "labels"), _texts(parent, "annotations")
@@ -186,11 +211,11 @@ class DuplicateTarget(RefusedError):  # noqa: N818 - beside DuplicateKind and th
 
 def reject_duplicates(members: Iterable[tuple[str, ObjectRef]]) -> None:
     """Reject two resources (by id) that are one object; in which version does not matter."""
-    seen: dict[tuple[GroupKind, str, str], str] = {}
+    seen: dict[Target, str] = {}
     conflicts = []
     first = ""
     for id_, ref in members:
-        target = (GroupKind.of(ref.kind), ref.namespace, ref.name)
+        target = target_of(ref)
         if target in seen:
             conflicts.append(f"resourceID: {id_} conflicts with resourceID: {seen[target]}")
             first = first or id_
@@ -199,34 +224,9 @@ def reject_duplicates(members: Iterable[tuple[str, ObjectRef]]) -> None:
         raise DuplicateTarget(f"found resources with conflicts: {', '.join(conflicts)}", first)
 
 
-def _parse_group_kind(entry: str) -> GroupKind:
-    if not entry:
-        raise ValueError("contains an empty group-kind")
-    kind, dot, group = entry.partition(".")
-    if not kind or _BLANKS & set(kind):
-        raise ValueError(f"invalid kind {quote(kind)}")
-    problems = DNS_1123_SUBDOMAIN.problems(group) if dot else []
-    if problems:
-        raise ValueError(f"invalid group {quote(group)}: {', '.join(problems)}")
-    return GroupKind(kind, group)
-
-
-def _parse_namespace(entry: str) -> str:
-    problems = label_problems(entry)
-    if problems:
-        raise ValueError(f"invalid namespace {quote(entry)}: {', '.join(problems)}")
-    return entry
-
-
-_T = TypeVar("_T")
-
-
-def _parsed(key: str, annotations: Mapping[str, str], parse: Callable[[str], _T]) -> frozenset[_T]:
-    written = annotations.get(key, "")
-    try:
-        return frozenset(parse(entry.strip()) for entry in written.split(",") if written)
-    except ValueError as error:
-        raise _rejection(f"invalid {key} annotation: {error}") from None
+def _entries(annotations: Mapping[str, str], key: str) -> list[str]:
+    text = annotations.get(key, "")
+    return [entry.strip() for entry in text.split(",")] if text else []
 
 
 def _invalid(what: str, got: str, want: str) -> RefusedError:

@@ -1,9 +1,9 @@
 """
-Conditions that authors define: evaluated, dated, and summed up where that is asked for.
+Conditions that authors define: their evaluation, timestamps and summary.
 
-An author who defines conditions owns the list: kro's own are hidden then, but can be read from
-expressions. One thing kro only proposed: an annotation on the definition names the conditions that
-count for `Ready`, which is then published again.
+An author who defines conditions owns the list: kro's own are hidden then, but expressions can read
+them. One thing kro only proposed: an annotation on the definition names the conditions that count
+for `Ready`, which is then published again.
 """
 
 from collections import Counter
@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import RUNTIME, SCHEMA, Expression
-from kro_gitops.engine.plan.evaluation import Evaluator, is_pending, told
+from kro_gitops.engine.plan.evaluation import Evaluator, error_text, is_pending
+from kro_gitops.engine.plan.slices import Slices
 from kube_cel.errors import EvaluationError
 from kube_cel.scalars import RUNTIME as RUNTIME_VALUE
 from kube_cel.scalars import Condition as Value
@@ -31,13 +32,17 @@ class Evaluated:
     faults: tuple[str, ...] = ()
 
 
-def evaluate(
+def evaluate_in_slices(
     expressions: Iterable[Expression],
     values: Mapping[str, Any],
     builtin: Iterable[Mapping[str, Any]],
     evaluator: Evaluator,
-) -> Evaluated:
-    """Evaluate an author's conditions; expressions see kro's own below `schema.status`."""
+) -> Slices[Evaluated]:
+    """
+    Evaluate an author's conditions; yield between two of them when a time slice is over.
+
+    Expressions see kro's own conditions below `schema.status`.
+    """
     schema = {**values[SCHEMA], "status": {"conditions": [dict(each) for each in builtin]}}
     known = {**values, SCHEMA: schema, RUNTIME: RUNTIME_VALUE}
     found: list[Value] = []
@@ -45,23 +50,35 @@ def evaluate(
     is_whole = True
     for expression in expressions:
         try:
-            found += _values(expression, evaluator.raw(expression, known))
+            value = evaluator.raw(expression, known)
+            values_found = [value] if isinstance(value, Value) else value
+            if not is_list(values_found) or not all(isinstance(v, Value) for v in values_found):
+                raise EvaluationError(
+                    f"condition {quote(expression.shown)} does not return a condition"
+                )
+            found += values_found
         except EvaluationError as error:
             is_whole = False
             if not is_pending(error):
-                faults.append(f"{quote(expression.shown)}: {told(expression, error)}")
+                faults.append(f"{quote(expression.shown)}: {error_text(expression, error)}")
+        if evaluator.is_slice_over():
+            yield
     counts = Counter(each.type for each in found)
     doubles = sorted(type_ for type_, count in counts.items() if count > 1)
     if doubles:
         faults.append(f"duplicate condition type(s) [{' '.join(doubles)}] dropped")
-    kept = [_condition(each) for each in found if counts[each.type] == 1]
+    kept = [
+        Condition(each.type, each.status, each.reason or None, each.message or None)
+        for each in found
+        if counts[each.type] == 1
+    ]
     return Evaluated(tuple(kept), is_whole and not faults, tuple(faults))
 
 
 def with_timestamps(
     evaluated: Evaluated, former: Iterable[Condition], generation: int, now: datetime
 ) -> tuple[Condition, ...]:
-    """Date conditions; keep former ones of which an evaluation could say nothing."""
+    """Set the timestamps of conditions; keep former ones that could not be evaluated."""
     before = {each.type: each for each in former}
     current = [
         replace(
@@ -104,51 +121,32 @@ def with_ready(
 ) -> tuple[Condition, ...]:
     """Return an author's conditions with a Ready that follows from some of them and kro's own."""
     others = tuple(each for each in authored if each.type != READY)
-    ready = _ready(others, counted, builtins)
-    generation = builtins.root.observed_generation
+    root = builtins.root
+    ready = Condition(READY, root.status, root.reason, root.message)
+    if root.status == TRUE:
+        by_type = {each.type: each for each in others}
+        ready = Condition(READY, TRUE, READY, "")
+        for expected in counted:
+            found = by_type.get(expected.type)
+            if found is None:
+                status, reason = UNKNOWN, "ConditionMissing"
+                text = f"condition {quote(expected.type)} is not reported yet"
+            else:
+                status, reason = found.status, found.reason or expected.type
+                if expected.is_bad:
+                    status = {TRUE: FALSE, FALSE: TRUE}.get(status, UNKNOWN)
+                text = f"{expected.type}: {found.message or reason}"
+            # The first that is False wins, then the first that is Unknown.
+            if status == FALSE or (status == UNKNOWN and ready.status == TRUE):
+                ready = Condition(READY, status, reason, text)
+            if status == FALSE:
+                break
     dated = replace(
-        ready, changed=_transition_time(ready, former, now), observed_generation=generation
+        ready,
+        changed=_transition_time(ready, former, now),
+        observed_generation=root.observed_generation,
     )
     return (*others, dated)
-
-
-def _ready(
-    authored: tuple[Condition, ...], counted: tuple[ReadyCondition, ...], builtins: ConditionSet
-) -> Condition:
-    if builtins.root.status != TRUE:
-        root = builtins.root
-        return Condition(READY, root.status, root.reason, root.message)
-    by_type = {each.type: each for each in authored}
-    judged: list[Condition] = []
-    for expected in counted:
-        found = by_type.get(expected.type)
-        if found is None:
-            text = f"condition {quote(expected.type)} is not reported yet"
-            judged.append(Condition(READY, UNKNOWN, "ConditionMissing", text))
-        else:
-            status = found.status
-            if expected.is_bad:
-                status = {TRUE: FALSE, FALSE: TRUE}.get(status, UNKNOWN)
-            reason = found.reason or expected.type
-            text = f"{expected.type}: {found.message or reason}"
-            judged.append(Condition(READY, status, reason, text))
-    for status in (FALSE, UNKNOWN):
-        for each in judged:
-            if each.status == status:
-                return each
-    return Condition(READY, TRUE, READY, "")
-
-
-def _values(expression: Expression, value: Any) -> list[Value]:
-    if isinstance(value, Value):
-        return [value]
-    if is_list(value) and all(isinstance(each, Value) for each in value):
-        return list(value)
-    raise EvaluationError(f"condition {quote(expression.shown)} does not return a condition")
-
-
-def _condition(value: Value) -> Condition:
-    return Condition(value.type, value.status, value.reason or None, value.message or None)
 
 
 def _transition_time(condition: Condition, former: Condition | None, now: datetime) -> datetime:

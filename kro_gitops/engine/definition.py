@@ -1,9 +1,9 @@
 """
 A ResourceGraphDefinition object as frozen dataclasses.
 
-`parse` is lenient about what later checks explain better and never raises: what cannot be
-read is left out and stands among the problems. The shape of the object (types, required
-and unknown fields) is checked against the served schema in `engine.api`.
+`parse` never raises: what it cannot read is left out and listed among the problems. It accepts what
+later checks explain better. The shape of the object (types, required and unknown fields) is
+checked against the served schema in `engine.api`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -124,6 +124,12 @@ def parse(obj: KubeObject) -> Parsed:
         if not isinstance(item, dict):
             continue
         template, external = item.get("template"), item.get("externalRef")
+        dimensions = [
+            Dimension(name, text, ("spec", "resources", index, "forEach", position, name))
+            for position, iterators in enumerate(_items(item.get("forEach")))
+            for name, text in _as_mapping(iterators).items()
+            if isinstance(text, str)
+        ]
         resources.append(
             ResourceSpec(
                 index=index,
@@ -132,7 +138,7 @@ def parse(obj: KubeObject) -> Parsed:
                 external=external if isinstance(external, dict) else None,
                 ready_when=_texts(item.get("readyWhen")),
                 include_when=_texts(item.get("includeWhen")),
-                for_each=tuple(_dimensions(index, _items(item.get("forEach")))),
+                for_each=tuple(dimensions),
             )
         )
     definition = Definition(
@@ -173,11 +179,23 @@ def _shape_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem
     if len(definition.schema.kind) <= 63:
         explained.add(("spec", "schema", "kind"))
     for problem in validate(obj, DEFINITION_SCHEMA):
-        # kro's builder has words of its own for these places.
+        # kro's builder has messages of its own for these places.
         if problem.spot.path not in explained or problem.code not in _EXPLAINED_CODES:
             yield problem
     for resource in definition.resources:
-        yield from _external_problems(resource)
+        metadata = (resource.external or {}).get("metadata")
+        if isinstance(metadata, dict) and (metadata.get("name") is None) == (
+            metadata.get("selector") is None
+        ):
+            text = "exactly one of name or selector must be provided"
+            yield Problem(
+                "invalid-external-ref",
+                f'resource "{resource.id}": {text}',
+                Spot((*resource.path, "externalRef", "metadata"), on_key=True),
+                f'failed to build resource "{resource.id}": '
+                f"invalid external ref metadata for resource {resource.id}: {text}",
+                hint="name one object with 'name', or many with 'selector'",
+            )
 
 
 _EXPLAINED_CODES = ("wrong-type", "pattern-mismatch")
@@ -192,23 +210,6 @@ _PAYLOADS = {
 def _json_type(value: Any) -> str:
     names = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}
     return names.get(type(value), "object")
-
-
-def _external_problems(resource: ResourceSpec) -> Iterator[Problem]:
-    metadata = (resource.external or {}).get("metadata")
-    if not isinstance(metadata, dict):
-        return
-    if (metadata.get("name") is None) == (metadata.get("selector") is None):
-        text = "exactly one of name or selector must be provided"
-        path = (*resource.path, "externalRef", "metadata")
-        yield Problem(
-            "invalid-external-ref",
-            f'resource "{resource.id}": {text}',
-            Spot(path, on_key=True),
-            f'failed to build resource "{resource.id}": '
-            f"invalid external ref metadata for resource {resource.id}: {text}",
-            hint="name one object with 'name', or many with 'selector'",
-        )
 
 
 def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
@@ -231,14 +232,6 @@ def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
         labels=_as_mapping(metadata.get("labels")),
         annotations=_as_mapping(metadata.get("annotations")),
     )
-
-
-def _dimensions(index: int, raw: list[Any]) -> Iterator[Dimension]:
-    for position, item in enumerate(raw):
-        for name, text in _as_mapping(item).items():
-            if isinstance(text, str):
-                path = ("spec", "resources", index, "forEach", position, name)
-                yield Dimension(name, text, path)
 
 
 def _as_mapping(value: Any) -> dict[str, Any]:

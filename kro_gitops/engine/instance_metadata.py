@@ -1,11 +1,10 @@
 """
-What an instance itself carries: finalizer, labels, and the inventory of its children.
+The metadata of an instance: finalizer, labels, and the inventory of its children.
 
-All of it goes into one write, before the first child is made. With the inventory alone every child
-can be found again, so nothing else must survive a restart.
+All of it is written at once, before the first child is created. With the inventory alone every
+child can be found again, so nothing else must survive a restart.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from kro_gitops.engine.applyset import (
@@ -17,27 +16,35 @@ from kro_gitops.engine.applyset import (
 )
 from kro_gitops.engine.labels import definition_labels
 from kro_gitops.engine.served_kind import ServedKind
-from kro_gitops.metadata import FINALIZER
+from kro_gitops.metadata import FINALIZER, RECONCILE
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject, ObjectRef
 
+_SUSPENDED = frozenset(("suspended", "disabled"))
+
 
 def is_deleting(obj: KubeObject) -> bool:
-    """Return whether somebody deleted an object that is still there."""
+    """Return whether an object has a deletionTimestamp."""
     return obj["metadata"].get("deletionTimestamp") is not None
 
 
+def is_suspended(instance: KubeObject) -> bool:
+    """Return whether the annotation asks to suspend the reconciliation of an instance."""
+    annotations = instance["metadata"].get("annotations") or {}
+    return str(annotations.get(RECONCILE, "")).lower() in _SUSPENDED
+
+
 def has_finalizer(obj: KubeObject) -> bool:
-    """Return whether an object waits for us before it goes."""
+    """Return whether an object has our finalizer."""
     return FINALIZER in (obj["metadata"].get("finalizers") or ())
 
 
 def inventory_of(instance: KubeObject) -> Inventory:
     """
-    Return where the children of an instance may be, by its own account.
+    Return the inventory of an instance: where its children may be.
 
-    An instance without our finalizer must not have an inventory that is wrong: whoever removed
-    one may have changed the other.
+    It is validated if our finalizer is missing: a client that removed the finalizer may also have
+    changed the inventory.
     """
     if not has_finalizer(instance) and has_inventory(instance):
         try:
@@ -54,11 +61,11 @@ def inventory_of(instance: KubeObject) -> Inventory:
 def managed_metadata(
     instance: KubeObject, serving: ServedKind, inventory: Inventory, version: str
 ) -> KubeObject:
-    """Return what must be applied to an instance for it to be ours."""
+    """Return the metadata to apply to an instance before its first child."""
     ref = ObjectRef.of(instance)
     metadata: dict[str, Any] = {
         "name": ref.name,
-        # Not of any instance of that name: applying must never bring back one that is gone.
+        # With the uid: an apply must never create an instance that is gone.
         "uid": instance["metadata"]["uid"],
         "finalizers": [FINALIZER],
         "labels": {
@@ -72,13 +79,11 @@ def managed_metadata(
     return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}
 
 
-def is_managed(instance: KubeObject, wanted: KubeObject) -> bool:
-    """Return whether an instance carries all that it must."""
-    live, ours = instance["metadata"], wanted["metadata"]
+def is_managed(instance: KubeObject, desired: KubeObject) -> bool:
+    """Return whether an instance has the finalizer, labels and annotations that it needs."""
+    live = instance["metadata"]
     return has_finalizer(instance) and all(
-        _includes(live.get(section) or {}, ours[section]) for section in ("labels", "annotations")
+        (live.get(section) or {}).get(key) == value
+        for section in ("labels", "annotations")
+        for key, value in desired["metadata"][section].items()
     )
-
-
-def _includes(live: Mapping[str, str], ours: Mapping[str, str]) -> bool:
-    return all(live.get(key) == value for key, value in ours.items())

@@ -2,9 +2,9 @@
 Graph revisions: when a new one is issued, what it is called, how many are kept.
 
 Every accepted change of a definition's spec is kept as an immutable GraphRevision. Whether a change
-matters is asked of a hash over the spec in a normal form: spelling, the order of resources and of
-conditions do not matter, the order of `forEach` dimensions does. A spec that returns to what it
-once was gets a new number: revisions are a history.
+matters is decided by a hash over the spec in a normal form: spelling, the order of resources and of
+conditions do not matter, the order of `forEach` dimensions does. A spec that returns to a former
+state gets a new number: revisions are a history.
 
 Hash and names are exactly kro's, so that nothing is issued again after a switch from or to kro.
 """
@@ -62,7 +62,7 @@ def revision_name(definition: str, number: int) -> str:
 
 
 def revision_object(definition: KubeObject, number: int, version: str) -> KubeObject:
-    """Build the GraphRevision that keeps a definition's present spec."""
+    """Build the GraphRevision that keeps the current spec of a definition."""
     about, spec = definition["metadata"], definition["spec"]
     return {
         "apiVersion": REVISION_KIND.api_version,
@@ -84,7 +84,7 @@ def revision_object(definition: KubeObject, number: int, version: str) -> KubeOb
 
 
 def revision_owner(name: str, uid: str) -> KubeObject:
-    """Return the reference by which a revision goes when its definition goes."""
+    """Return the owner reference by which a revision is deleted with its definition."""
     return {
         "apiVersion": DEFINITION_KIND.api_version,
         "kind": DEFINITION_KIND.kind,
@@ -106,6 +106,24 @@ def _fnv1a(text: str, offset: int, prime: int, bits: int) -> str:
 
 
 def _schema(schema: Mapping[str, Any]) -> Json:
+    columns = (
+        _object(
+            name=quote_json(_text(column, "name")),
+            type=quote_json(_text(column, "type")),
+            format=_string(column, "format"),
+            description=_string(column, "description"),
+            priority=str(column["priority"]) if column.get("priority") else "",
+            jsonPath=quote_json(_text(column, "jsonPath")),
+        )
+        for column in _items(schema.get("additionalPrinterColumns"))
+    )
+    metadata = ""
+    if isinstance(schema.get("metadata"), dict):
+        labels, annotations = (schema["metadata"].get(key) for key in ("labels", "annotations"))
+        metadata = _object(
+            labels=encode_json(labels, {}) if labels else "",
+            annotations=encode_json(annotations, {}) if annotations else "",
+        )
     return _object(
         kind=_string(schema, "kind"),
         apiVersion=_string(schema, "apiVersion"),
@@ -114,63 +132,35 @@ def _schema(schema: Mapping[str, Any]) -> Json:
         types=_free(schema.get("types")),
         status=_free(schema.get("status")),
         scope=quote_json(_text(schema, "scope") or "Namespaced"),
-        additionalPrinterColumns=_array(
-            map(_column, _items(schema.get("additionalPrinterColumns")))
-        ),
+        additionalPrinterColumns=_array(columns),
         shortNames=_strings(schema.get("shortNames")),
         categories=_strings(schema.get("categories")),
-        metadata=_crd_metadata(schema.get("metadata")),
-    )
-
-
-def _column(column: Mapping[str, Any]) -> Json:
-    priority = column.get("priority")
-    return _object(
-        name=quote_json(_text(column, "name")),
-        type=quote_json(_text(column, "type")),
-        format=_string(column, "format"),
-        description=_string(column, "description"),
-        priority=str(priority) if priority else "",
-        jsonPath=quote_json(_text(column, "jsonPath")),
-    )
-
-
-def _crd_metadata(about: Any) -> Json:
-    if not isinstance(about, dict):
-        return ""
-    labels, annotations = about.get("labels"), about.get("annotations")
-    return _object(
-        labels=encode_json(labels, {}) if labels else "",
-        annotations=encode_json(annotations, {}) if annotations else "",
+        metadata=metadata,
     )
 
 
 def _resource(resource: Mapping[str, Any]) -> Json:
+    reference, external = "", resource.get("externalRef")
+    if isinstance(external, dict):
+        about = external.get("metadata")
+        about = about if isinstance(about, dict) else {}
+        reference = _object(
+            apiVersion=quote_json(_text(external, "apiVersion")),
+            kind=quote_json(_text(external, "kind")),
+            metadata=_object(
+                name=_string(about, "name"),
+                namespace=_string(about, "namespace"),
+                # kro does not normalise this one: numbers stay as they are.
+                selector=encode_json(about.get("selector"), {}),
+            ),
+        )
     return _object(
         id=_string(resource, "id"),
         template=_free(resource.get("template")),
-        externalRef=_external(resource.get("externalRef")),
+        externalRef=reference,
         readyWhen=_strings(resource.get("readyWhen"), in_order=False),
         includeWhen=_strings(resource.get("includeWhen"), in_order=False),
         forEach=_array(encode_json(each, {}) for each in _items(resource.get("forEach"))),
-    )
-
-
-def _external(external: Any) -> Json:
-    if not isinstance(external, dict):
-        return ""
-    about = external.get("metadata")
-    about = about if isinstance(about, dict) else {}
-    selector = about.get("selector")
-    return _object(
-        apiVersion=quote_json(_text(external, "apiVersion")),
-        kind=quote_json(_text(external, "kind")),
-        metadata=_object(
-            name=_string(about, "name"),
-            namespace=_string(about, "namespace"),
-            # kro does not normalise this one: numbers stay as they are.
-            selector=encode_json(selector, {}),
-        ),
     )
 
 

@@ -1,20 +1,20 @@
 """
-What an instance reports: conditions and their words, its state, its projected fields.
+What an instance reports: conditions, its state, its projected fields.
 
-The words are kro's. `Ready` follows from the others; the state is for people who read one word.
+The messages are kro's. `Ready` follows from the other conditions; the state sums it up in one word.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import Graph, NodeKind
-from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, is_pending, told
+from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, error_text, is_pending
 from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.slices import Slices, finish
 from kro_gitops.engine.plan.steps import NodeState
-from kro_gitops.metadata import RECONCILE
 from kube_cel.errors import ConversionError, EvaluationError
 from kube_objects.conditions import (
     FALSE,
@@ -25,15 +25,12 @@ from kube_objects.conditions import (
     ConditionTypes,
 )
 from kube_objects.go_text import quote
-from kube_objects.problems import Path
 from kube_objects.refs import KubeObject
 
 MANAGED = "InstanceManaged"
 RESOLVED = "GraphResolved"
 RESOURCES = "ResourcesReady"
 TYPES = ConditionTypes((MANAGED, RESOLVED, RESOURCES))
-
-_SUSPENDED = frozenset({"suspended", "disabled"})
 
 
 class State(StrEnum):
@@ -75,20 +72,19 @@ def not_ready(text: str) -> Condition:
     return Condition(RESOURCES, FALSE, "NotReady", f"resource reconciliation failed: {text}")
 
 
+def evaluation_stopped(text: str) -> Condition:
+    """Report that the expressions of an instance exceeded their time limit."""
+    return Condition(RESOURCES, FALSE, "EvaluationLimitExceeded", text)
+
+
 def under_deletion(text: str) -> Condition:
     """Return how far a deletion is."""
     return Condition(RESOURCES, UNKNOWN, "UnderDeletion", text)
 
 
-def is_suspended(instance: KubeObject) -> bool:
-    """Return whether somebody asked us to leave the children of an instance alone."""
-    annotations = instance["metadata"].get("annotations") or {}
-    return str(annotations.get(RECONCILE, "")).lower() in _SUSPENDED
-
-
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """What a pass amounts to; `failures` are the words of children that could not be made."""
+    """The outcome of a pass; `failures` are the errors of children that could not be applied."""
 
     state: State
     condition: Condition
@@ -96,8 +92,18 @@ class PassResult:
 
 
 def summarize(run: Pass) -> PassResult:
-    """Sum up a pass that has come to its end."""
-    errors = list(_settle_states(run))
+    """Return the state and condition that follow from a finished pass."""
+    return finish(summarize_in_slices(run))
+
+
+def summarize_in_slices(run: Pass) -> Slices[PassResult]:
+    """Return the same, and yield between two conditions when a time slice is over."""
+    errors: list[tuple[str, str, bool]] = []
+    for found in _settle_states(run):
+        if found is None:
+            yield
+        else:
+            errors.append(found)
     failures = tuple(text for _, text, is_failure in errors if is_failure)
     states = {each.state for each in run.runs.values()}
     if NodeState.ERROR in states:
@@ -124,11 +130,13 @@ def summarize(run: Pass) -> PassResult:
     return PassResult(state, ALL_READY)
 
 
-def _settle_states(run: Pass) -> Iterable[tuple[str, str, bool]]:
-    """Yield every node its state; yield what is wrong, in graph order."""
+def _settle_states(run: Pass) -> Iterator[tuple[str, str, bool] | None]:
+    """Set the state of every node; yield what is wrong, in graph order, and None for a pause."""
     for name, each in run.runs.items():
         if not each.is_settled or each.state in (NodeState.SKIPPED, NodeState.DELETING):
             continue
+        if run.evaluator.is_slice_over():
+            yield None
         node = run.graph.nodes[name]
         if each.failures:
             index, problem_text = min(each.failures.items())
@@ -141,7 +149,7 @@ def _settle_states(run: Pass) -> Iterable[tuple[str, str, bool]]:
             found = f"waiting for external reference {quote(name)}: not found", False
         else:
             try:
-                reason = run.why_not_ready(name)
+                reason = yield from run.readiness_in_slices(name)
             except Fatal as error:
                 found = error.message, True
             else:
@@ -177,19 +185,41 @@ class Projection:
 
 
 def project(graph: Graph, values: Mapping[str, Any], evaluator: Evaluator) -> Projection:
-    """Fill in the status; a field that cannot be worked out is left out, the others are not."""
+    """Evaluate the status fields; a field that cannot be evaluated is left out."""
+    return finish(project_in_slices(graph, values, evaluator))
+
+
+def project_in_slices(
+    graph: Graph, values: Mapping[str, Any], evaluator: Evaluator
+) -> Slices[Projection]:
+    """Do the same, and yield between two fields when a time slice is over."""
     status: dict[str, Any] = {}
     problems: list[str] = []
     for item in graph.status:
+        if evaluator.is_slice_over():
+            yield
         try:
             value = evaluator.value(item.expression, values)
         except (EvaluationError, ConversionError) as error:
             if not is_pending(error):
-                problems.append(told(item.expression, error))
+                problems.append(error_text(item.expression, error))
             continue
         value = _without_nulls(value)
-        if value is not None:
-            _set(status, item.path, value)
+        if value is None:
+            continue
+        *owners, last = item.path
+        here: Any = status
+        for step, following in zip(owners, item.path[1:], strict=True):
+            empty: Any = [] if isinstance(following, int) else {}
+            if isinstance(step, int):
+                _extend_to(here, step)
+                here[step] = empty if here[step] is None else here[step]
+                here = here[step]
+            else:
+                here = here.setdefault(step, empty)
+        if isinstance(last, int):
+            _extend_to(here, last)
+        here[last] = value
     status = _without_gaps(status)
     # These two are ours.
     return Projection(
@@ -197,29 +227,12 @@ def project(graph: Graph, values: Mapping[str, Any], evaluator: Evaluator) -> Pr
     )
 
 
-def _set(root: Any, path: Path, value: Any) -> None:
-    *owners, last = path
-    here = root
-    for step, following in zip(owners, path[1:], strict=True):
-        empty: Any = [] if isinstance(following, int) else {}
-        if isinstance(step, int):
-            _extend_to(here, step)
-            if here[step] is None:
-                here[step] = empty
-            here = here[step]
-        else:
-            here = here.setdefault(step, empty)
-    if isinstance(last, int):
-        _extend_to(here, last)
-    here[last] = value
-
-
 def _extend_to(items: list[Any], index: int) -> None:
     items.extend([None] * (index + 1 - len(items)))
 
 
 def _without_gaps(fields: dict[str, Any]) -> dict[str, Any]:
-    """Leave out lists of which an element is missing: the server would refuse the whole status."""
+    """Drop lists with a missing element: the API server would reject the whole status."""
     found = {}
     for name, value in fields.items():
         if isinstance(value, dict):
@@ -230,7 +243,7 @@ def _without_gaps(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Leave out what the API server would drop, so that what we compare is what it keeps."""
+    """Drop nulls as the API server does, so that a comparison with its object is equal."""
     if isinstance(value, dict):
         return {k: _without_nulls(v) for k, v in value.items() if v is not None}
     if isinstance(value, list):

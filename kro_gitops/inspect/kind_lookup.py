@@ -1,5 +1,5 @@
 """
-Kinds as people name them to kubectl: `webapp`, `WebApp`, `webapps.kro.run`, or a short name.
+Names of kinds as kubectl accepts them: `webapp`, `WebApp`, `webapps.kro.run`, or a short name.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _SOURCE_GROUPS = ("", GITOPS_GROUP, f"v1alpha1.{GITOPS_GROUP}")
 
 
 def means_source(word: str) -> bool:
-    """Say whether a word means our sources; a kind of a definition has its full name, too."""
+    """Return True if a word means our sources; a kind of the same name needs its full name."""
     name, _, rest = word.lower().partition(".")
     return name in _SOURCE and rest in _SOURCE_GROUPS
 
@@ -29,12 +29,12 @@ class Offer:
 
     @property
     def full_name(self) -> str:
-        """Return the name that nothing else has: `webapps.kro.run`."""
+        """Return the unambiguous name: `webapps.kro.run`."""
         group = self.resource.kind.group
         return f"{self.resource.plural}.{group}" if group else self.resource.plural
 
     def is_called(self, word: str) -> bool:
-        """Say whether a word means this kind."""
+        """Return True if a word means this kind."""
         name, _, rest = word.lower().partition(".")
         kind = self.resource.kind
         names = (kind.kind.lower(), self.resource.plural, *self.short_names)
@@ -52,7 +52,7 @@ def find_offer(word: str, offers: Iterable[Offer]) -> Offer | None:
 
 
 def unknown_kind(word: str, offers: Iterable[Offer]) -> UserError:
-    """Say that nothing has this name, and what there is."""
+    """Return the error for an unknown kind, with the names that exist."""
     names = sorted(offer.full_name for offer in offers)
     more = ", …" if len(names) > _SHOWN else ""
     listed = ", ".join(names[:_SHOWN]) + more

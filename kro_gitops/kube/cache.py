@@ -1,12 +1,12 @@
 """
 The objects last seen of one selection, and what changed.
 
-Fed by an informer, read by everybody. Objects in here are shared: look, and copy before changing.
-What is kept of an object is up to whoever feeds it; `drop_fields` makes such a rule.
+Written by an informer, read by everyone. Objects in the cache are shared: copy before changing one.
+The informer decides which fields are kept; `drop_fields` returns such a rule.
 
-Who writes an object may put in what the server answered, and so sees its own writes at once. The
-watch then reports that version, too, and perhaps older ones before it: time never runs backwards
-in here, and a version seen twice is no change.
+A writer may put in the response of the server, and so sees its own writes at once. The watch
+reports that version, too, and perhaps older ones before it: an older version never replaces a newer
+one, and a version seen twice is no change.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -67,7 +67,7 @@ class Cache:
         return [self._objects[key] for key in self._keys[index].get(value, ())]
 
     def put(self, obj: KubeObject) -> Change | None:
-        """Store an object; return what changed, or `None` if this version is no news."""
+        """Store an object; return what changed, or `None` if this version is not newer."""
         key = key_of(obj)
         before = self._objects.get(key)
         if before is not None and not is_newer(version_of(obj), version_of(before)):
@@ -83,27 +83,27 @@ class Cache:
         """Drop an object, of which `last` is the last state if that is known; `None`: not there."""
         before = self._objects.get(key)
         if before is None or (last is not None and is_newer(version_of(before), version_of(last))):
-            # There is none, or one that was made after this one went.
+            # There is none, or one that was created after this one was deleted.
             return None
         del self._objects[key]
         self._forget_values(key, before)
         return Change(last or before, None)
 
     def replace(
-        self, objects: Iterable[KubeObject], version: str = "", *, anew: bool = False
+        self, objects: Iterable[KubeObject], version: str = "", *, has_new_schema: bool = False
     ) -> list[Change]:
         """
-        Store all objects there were at a version; return what changed since the last time.
+        Store all objects of a list at a version; return what changed since the last time.
 
-        What was put in since then is not missed. With `again`, an object of a version that is known
-        counts as changed if it looks otherwise now: the schema it is shown by has changed.
+        Objects that were put in after that version are kept. With `has_new_schema`, an object of a
+        known version counts as changed if it differs: another schema shows it.
         """
         present = {key_of(obj): obj for obj in objects}
         if version and self._version and is_newer(self._version, version):
-            # The server was set back to an earlier state: what we know is from a time that is not.
+            # The server was restored from a backup: cached versions mean nothing any more.
             self._objects = {key: _timeless(obj) for key, obj in self._objects.items()}
         self._version = version
-        if anew:
+        if has_new_schema:
             for key, obj in present.items():
                 known = self._objects.get(key)
                 if known is not None and version_of(known) == version_of(obj) and known != obj:
@@ -136,7 +136,7 @@ def key_of(obj: KubeObject) -> Key:
 
 
 def drop_fields(*paths: Path) -> Callable[[KubeObject], KubeObject]:
-    """Return a rule that drops fields; it changes the object, which nobody else has seen yet."""
+    """Return a function that drops fields from an object in place."""
 
     def trim(obj: KubeObject) -> KubeObject:
         for *parents, last in paths:
@@ -152,9 +152,9 @@ def drop_fields(*paths: Path) -> Callable[[KubeObject], KubeObject]:
 
 def intern_strings(value: Any) -> Any:
     """
-    Let equal texts in an object be one text, at any depth; it changes the object.
+    Replace equal strings in an object by one string, at any depth, in place.
 
-    Labels, kinds and conditions are the same a thousand times over, and most of what a cache holds.
+    Labels, kinds and conditions repeat thousands of times, and are most of what a cache holds.
     """
     if isinstance(value, dict):
         for key, child in value.items():
@@ -169,7 +169,7 @@ def intern_strings(value: Any) -> Any:
     return value
 
 
-# Who set which field: often the larger half of an object, and of no use once it is read.
+# Managed fields are often the larger half of an object, and not needed once they are parsed.
 DROP_MANAGED_FIELDS = drop_fields(("metadata", "managedFields"))
 
 
@@ -177,8 +177,8 @@ def is_newer(version: str, than: str) -> bool:
     """
     Return whether a version comes after another.
 
-    Versions are numbers that grow, which the API server promises; where one is not, whatever
-    differs is taken for newer.
+    Versions are numbers that grow, as the API server guarantees; if one is not a number, every
+    other version counts as newer.
     """
     if version.isdecimal() and than.isdecimal():
         return int(version) > int(than)

@@ -1,8 +1,8 @@
 """
 A `Cluster` over HTTP.
 
-Each call is one request, worked out by `requests`, sent by a `Transport`. How a kind is served is
-asked of a `Mapper`; when the server does not know a path that the mapper knew, the mapper is told,
+Each call is one request, built by `requests` and sent by a `Transport`. A `Mapper` knows how a kind
+is served; when the server answers 404 for a path that the mapper knew, the mapper forgets the kind,
 and the kind counts as not served.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Protocol
 
-from kro_gitops.errors import NotServed
+from kro_gitops.errors import ConnectionLost, NotServed
 from kro_gitops.kube import requests
 from kro_gitops.kube.api import (
     DEFAULT_DELETE,
@@ -29,11 +29,18 @@ from kro_gitops.kube.api import (
     as_served,
 )
 from kro_gitops.kube.requests import Request
-from kro_gitops.kube.responses import Expired, NotFound, error_of_status, parse_status
+from kro_gitops.kube.responses import (
+    AlreadyExists,
+    Expired,
+    NotFound,
+    error_of_status,
+    parse_status,
+)
 from kro_gitops.kube.transport import Transport, decode_json
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 PAGE_SIZE = 500  # objects asked for at once
+_MAX_CREATES = 4  # requests without an answer for one object
 
 
 class Mapper(Protocol):
@@ -99,13 +106,33 @@ class Client:
             raise
 
     async def create(self, obj: KubeObject, options: WriteOptions = DEFAULT_WRITE) -> KubeObject:
-        """Create an object that must not exist."""
-        kind = ObjectRef.of(obj).kind
-        resource = await self._mapper.resource_of(kind)
-        return await self._send(kind, requests.create(resource, obj, options))
+        """
+        Create an object that must not exist.
+
+        If the connection ends without an answer, it is not known whether the request arrived. One
+        with a name is sent again: if the first arrived, the second is rejected, and the object is
+        read back.
+        """
+        ref = ObjectRef.of(obj)
+        resource = await self._mapper.resource_of(ref.kind)
+        request = requests.create(resource, obj, options)
+        sent = 1
+        while True:
+            try:
+                return await self._send(ref.kind, request)
+            except ConnectionLost:
+                # Other connections that were kept may be closed, too.
+                if not ref.name or options.dry_run or sent == _MAX_CREATES:
+                    raise
+                sent += 1
+            except AlreadyExists:
+                found = await self.find(ref) if sent > 1 else None
+                if found is None or not _contains(found, obj):
+                    raise
+                return found
 
     async def apply(self, obj: KubeObject, options: WriteOptions) -> KubeObject:
-        """Have the fields of `obj`, and of those the manager set before no others."""
+        """Apply the fields of `obj`; other fields that the manager set before are removed."""
         kind = ObjectRef.of(obj).kind
         resource = await self._mapper.resource_of(kind)
         return await self._send(kind, requests.apply(resource, obj, options))
@@ -118,7 +145,7 @@ class Client:
         return await self._send(ref.kind, requests.patch(resource, ref, patch, options))
 
     async def delete(self, ref: ObjectRef, options: DeleteOptions = DEFAULT_DELETE) -> KubeObject:
-        """Delete an object, or raise `NotFound`; return it, or the word that it is gone."""
+        """Delete an object, or raise `NotFound`; return its last state, or a Status."""
         resource = await self._mapper.resource_of(ref.kind)
         return await self._send(ref.kind, requests.delete(resource, ref, options))
 
@@ -168,3 +195,10 @@ def _named(obj: KubeObject, kind: Kind) -> KubeObject:
     obj["apiVersion"] = kind.api_version
     obj["kind"] = kind.kind
     return obj
+
+
+def _contains(found: Any, sent: Any) -> bool:
+    """Return True if everything that was sent is in what was found."""
+    if isinstance(sent, dict) and isinstance(found, dict):
+        return all(key in found and _contains(found[key], each) for key, each in sent.items())
+    return bool(found == sent)

@@ -73,7 +73,13 @@ class Credentials:
         self.server: str = connection.server.rstrip("/")
         self.tls: ssl.SSLContext | None = _tls(connection)
         self.server_name: str | None = connection.server_name
-        self.proxy: str | None = connection.proxy or _proxy_of_environment(self.server)
+        self.proxy: str | None = connection.proxy
+        address = urlsplit(self.server)
+        is_bypassed = False
+        with suppress(ValueError):
+            is_bypassed = bool(urllib.request.proxy_bypass(address.hostname or ""))
+        if not self.proxy and not is_bypassed:
+            self.proxy = urllib.request.getproxies().get(address.scheme)
         self.identity: Identity | None = source.identity()
         self.namespace: str = source.namespace()
         self._connection = connection
@@ -256,11 +262,3 @@ def _load_certificate(context: ssl.SSLContext, connection: Connection) -> None:
         certificate, key = files
         if certificate is not None:
             context.load_cert_chain(certificate, key)
-
-
-def _proxy_of_environment(server: str) -> str | None:
-    address = urlsplit(server)
-    with suppress(ValueError):
-        if urllib.request.proxy_bypass(address.hostname or ""):
-            return None
-    return urllib.request.getproxies().get(address.scheme)

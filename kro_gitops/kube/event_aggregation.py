@@ -1,10 +1,10 @@
 """
-Which Events are written, and when: folding, limits and a bounded queue, without a cluster.
+Decides which Events are written, and when: aggregation, limits and a bounded queue.
 
 What happens again to the same object is the same Event with a higher count, and it is written at
-most once in a while. An object about which there is always something new to say is cut short, by
-the same bucket that Kubernetes' own components have. What is not written yet waits in a queue; if
-it gets too long, the oldest is dropped and counted: news is worth more.
+most once per interval. The number of different Events about one object is limited by the same token
+bucket that Kubernetes' own components have. Events that are not written yet wait in a queue; if it
+is full, the oldest is dropped and counted.
 
 Times are arguments: `now` paces (seconds of any clock that does not jump), `at` is written.
 """
@@ -37,7 +37,7 @@ class EventLimits:
     per_second: float = 10.0  # writes of this process
     process_burst: int = 50
     queued: int = 1000  # Events that wait to be written
-    remembered: int = 1024  # Events that can still be folded, and objects with a bucket
+    remembered: int = 1024  # Events that can still be event, and objects with a bucket
     message: int = 1024  # characters
     attempts: int = 3  # times that one write is tried
     pause: float = 5.0  # seconds between two of them
@@ -78,7 +78,7 @@ class EventKey:
 class AggregatedEvent:
     """One Event: how often it happened, and what of that the cluster knows."""
 
-    happening: EventKey
+    key: EventKey
     first: datetime
     last: datetime
     count: int = 1
@@ -89,32 +89,35 @@ class AggregatedEvent:
     @property
     def name(self) -> str:
         """Name the Event: the object's name, and a hash that no other Event has."""
-        parts = (self.happening, format_time(self.first), self.first.microsecond)
+        parts = (self.key, format_time(self.first), self.first.microsecond)
         digest = hashlib.sha256(repr(parts).encode(errors="replace")).hexdigest()[:_HASH_DIGITS]
-        return f"{_name_prefix(self.happening.about.name)}.{digest}"
+        # Names of objects may have characters that names of Events may not: roles have colons.
+        plain = re.sub(r"[^-a-z0-9.]", "-", self.key.about.name.lower())
+        plain = re.sub(r"-*\.[-.]*", ".", plain)[: MAX_NAME_LENGTH - _HASH_DIGITS - 1]
+        return f"{plain.strip('-.') or 'event'}.{digest}"
 
     def to_object(self, host: str) -> KubeObject:
         """Write the Event as `kubectl describe` reads it."""
-        happening = self.happening
-        about = self.happening.about
+        key = self.key
+        about = self.key.about
         found = {
             "apiVersion": about.kind.api_version,
             "kind": about.kind.kind,
             "name": about.name,
             "namespace": about.namespace,
-            "uid": self.happening.uid,
-            "resourceVersion": self.happening.resource_version,
+            "uid": self.key.uid,
+            "resourceVersion": self.key.resource_version,
         }
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": self.name, "namespace": happening.namespace},
+            "metadata": {"name": self.name, "namespace": key.namespace},
             "involvedObject": {key: value for key, value in found.items() if value},
-            "type": happening.type,
-            "reason": happening.reason,
-            "message": happening.message,
-            "source": {"component": happening.component, "host": host},
-            "reportingComponent": happening.component,
+            "type": key.type,
+            "reason": key.reason,
+            "message": key.message,
+            "source": {"component": key.component, "host": host},
+            "reportingComponent": key.component,
             "reportingInstance": host,
             "firstTimestamp": format_time(self.first),
             **self.changes(),
@@ -152,102 +155,101 @@ class EventAggregator:
     _waiting: OrderedDict[EventKey, None] = field(default_factory=OrderedDict)
     _buckets: OrderedDict[tuple[ObjectRef, str], _Bucket] = field(default_factory=OrderedDict)
 
-    def add(self, happening: EventKey, at: datetime, now: float) -> None:
+    def add(self, key: EventKey, at: datetime, now: float) -> None:
         """Take something in that happened."""
-        text = happening.message
+        text = key.message
         most = self.limits.message
-        happening = replace(
-            happening, message=text if len(text) <= most else f"{text[: most - 1]}…"
-        )
-        known = self._known.get(happening)
+        key = replace(key, message=text if len(text) <= most else f"{text[: most - 1]}…")
+        known = self._known.get(key)
         if known is not None:
-            self._known[happening] = replace(known, count=known.count + 1, last=at)
-            self._known.move_to_end(happening)
-            self._enqueue(happening)
-        elif self._take(happening.subject, now):
-            self._known[happening] = AggregatedEvent(happening, at, at, not_before=now)
+            self._known[key] = replace(known, count=known.count + 1, last=at)
+            self._known.move_to_end(key)
+            self._enqueue(key)
+        elif self._take(key.subject, now):
+            self._known[key] = AggregatedEvent(key, at, at, not_before=now)
             while len(self._known) > self.limits.remembered:
                 oldest, _ = self._known.popitem(last=False)
                 if oldest in self._waiting:
                     del self._waiting[oldest]
                     self.dropped += 1
-            self._enqueue(happening)
+            self._enqueue(key)
         else:
             self.dropped += 1
 
     def take_due(self, now: float) -> AggregatedEvent | None:
         """Return an Event that is to be written now, the one that waited longest."""
-        for happening in self._waiting:
-            folded = self._known[happening]
-            if folded.not_before > now:
+        for key in self._waiting:
+            event = self._known[key]
+            if event.not_before > now:
                 continue
             # The first time is paid for when it is taken in.
-            if folded.is_written and not folded.failures:
+            if event.is_written and not event.failures:
                 # Take a token, or return how long it takes until there is one.
-                subject = folded.happening.subject
+                subject = event.key.subject
                 if self._take(subject, now):
                     wait = 0.0
                 else:
                     wait = self._bucket(subject, now).wait(self.limits)
                 if wait:
-                    self._known[happening] = replace(folded, not_before=now + wait)
+                    self._known[key] = replace(event, not_before=now + wait)
                     continue
-            del self._waiting[happening]
-            return folded
+            del self._waiting[key]
+            return event
         return None
 
     def next_due(self) -> float | None:
         """Return when the next Event is to be written, or `None` if none waits."""
-        times = (self._known[happening].not_before for happening in self._waiting)
+        times = (self._known[key].not_before for key in self._waiting)
         return min(times, default=None)
 
-    def written(self, folded: AggregatedEvent, now: float) -> None:
+    def written(self, event: AggregatedEvent, now: float) -> None:
         """Note that the cluster knows an Event as it was when it was taken."""
         not_before = now + self.limits.interval
-        self._note(folded, is_written=True, failures=0, not_before=not_before)
+        self._note(event, is_written=True, failures=0, not_before=not_before)
 
-    def gone(self, folded: AggregatedEvent, now: float) -> None:
+    def gone(self, event: AggregatedEvent, now: float) -> None:
         """Note that the cluster has forgotten an Event, as it does after an hour."""
-        self._note(folded, is_written=False, failures=folded.failures + 1, not_before=now)
-        self._enqueue_again(folded)
+        self._note(event, is_written=False, failures=event.failures + 1, not_before=now)
+        self._enqueue_again(event)
 
-    def failed(self, folded: AggregatedEvent, now: float) -> None:
+    def failed(self, event: AggregatedEvent, now: float) -> None:
         """Note that an Event could not be written; it is tried again a few times."""
-        failures = folded.failures + 1
+        failures = event.failures + 1
         if failures >= self.limits.attempts:
-            self.given_up(folded, now)
+            self.given_up(event, now)
             return
         not_before = now + self.limits.pause
-        self._note(folded, is_written=folded.is_written, failures=failures, not_before=not_before)
-        self._enqueue_again(folded)
+        self._note(event, is_written=event.is_written, failures=failures, not_before=not_before)
+        self._enqueue_again(event)
 
-    def given_up(self, folded: AggregatedEvent, now: float) -> None:
+    def given_up(self, event: AggregatedEvent, now: float) -> None:
         """Note that an Event is not worth another attempt, until it happens again."""
         self.dropped += 1
         not_before = now + self.limits.interval
-        self._note(folded, is_written=folded.is_written, failures=0, not_before=not_before)
+        self._note(event, is_written=event.is_written, failures=0, not_before=not_before)
 
     def _note(
-        self, folded: AggregatedEvent, *, is_written: bool, failures: int, not_before: float
+        self, event: AggregatedEvent, *, is_written: bool, failures: int, not_before: float
     ) -> None:
         """Change what is known, if it still is; counts may have grown meanwhile."""
-        known = self._known.get(folded.happening)
-        if known is not None and known.first == folded.first:
-            self._known[folded.happening] = replace(
+        known = self._known.get(event.key)
+        if known is not None and known.first == event.first:
+            self._known[event.key] = replace(
                 known, is_written=is_written, failures=failures, not_before=not_before
             )
 
-    def _enqueue_again(self, folded: AggregatedEvent) -> None:
-        if folded.happening in self._known:
-            self._enqueue(folded.happening)
+    def _enqueue_again(self, event: AggregatedEvent) -> None:
+        if event.key in self._known:
+            self._enqueue(event.key)
 
-    def _enqueue(self, happening: EventKey) -> None:
-        self._waiting.setdefault(happening)
+    def _enqueue(self, key: EventKey) -> None:
+        self._waiting.setdefault(key)
         while len(self._waiting) > self.limits.queued:
             self._waiting.popitem(last=False)
             self.dropped += 1
 
     def _take(self, subject: tuple[ObjectRef, str], now: float) -> bool:
+        """Take a token for an Event about a subject; return False if there is none left."""
         bucket = self._bucket(subject, now)
         if bucket.tokens < 1:
             return False
@@ -261,10 +263,3 @@ class EventAggregator:
         while len(self._buckets) > self.limits.remembered:
             self._buckets.popitem(last=False)
         return bucket
-
-
-def _name_prefix(name: str) -> str:
-    """Return what of an object's name may stand in an Event's; roles may have colons, say."""
-    plain = re.sub(r"[^-a-z0-9.]", "-", name.lower())
-    plain = re.sub(r"-*\.[-.]*", ".", plain)[: MAX_NAME_LENGTH - _HASH_DIGITS - 1]
-    return plain.strip("-.") or "event"

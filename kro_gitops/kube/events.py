@@ -1,9 +1,9 @@
 """
-Kubernetes Events, folded and rate-limited: what `kubectl describe` shows below an object.
+Records Kubernetes Events, aggregated and rate-limited: `kubectl describe` shows them.
 
-Whoever has something to tell calls `record` and goes on; a task writes it when its time has come.
-An Event is never worth trouble: it is dropped rather than waited for, and what goes wrong with one
-is said once in the log. What is written, and when, is decided in `event_folding`.
+`record` returns at once; a task writes the Event later. An Event is dropped rather than waited for,
+and each sort of failure is logged once. What is written, and when, is decided in
+`event_aggregation`.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ def controller_component(crd_name: str) -> str:
 
 
 class EventRecorder:
-    """Takes Events in at once, and writes them from a task: `run`."""
+    """Accepts Events at once, and writes them from a task: `run`."""
 
     def __init__(
         self,
@@ -51,15 +51,15 @@ class EventRecorder:
         self._host = host
         self._clock = clock
         self._limits = limits or EventLimits()
-        self._folding = EventAggregator(self._limits)
+        self._events = EventAggregator(self._limits)
         self._pace = TokenBucket(self._limits.per_second, self._limits.process_burst)
-        self._news = asyncio.Event()
-        self._said: set[str] = set()
+        self._recorded = asyncio.Event()
+        self._logged: set[str] = set()
 
     @property
     def dropped(self) -> int:
         """Return how many were never written."""
-        return self._folding.dropped
+        return self._events.dropped
 
     def record(
         self,
@@ -69,60 +69,60 @@ class EventRecorder:
         message: str,
         component: str | None = None,
     ) -> None:
-        """Tell what happened to an object; neither waits nor raises. For the loop's thread."""
-        happening = EventKey.of(about, type, reason, message)
-        if not happening.about.name:
-            return  # nobody could find it
-        happening = replace(happening, component=component or self._component)
-        self._folding.add(happening, self._clock(), _now())
-        self._news.set()
+        """Record what happened to an object; neither waits nor raises. For the loop's thread."""
+        key = EventKey.of(about, type, reason, message)
+        if not key.about.name:
+            return  # an Event must name its object
+        key = replace(key, component=component or self._component)
+        self._events.add(key, self._clock(), _now())
+        self._recorded.set()
 
     async def run(self) -> None:
         """Write what was recorded, until cancelled."""
         while True:
-            self._news.clear()
-            folded = self._folding.take_due(_now())
-            if folded is None:
-                # Wait until an Event is due, or there is news.
-                due = self._folding.next_due()
+            self._recorded.clear()
+            event = self._events.take_due(_now())
+            if event is None:
+                # Wait until an Event is due, or another one is recorded.
+                due = self._events.next_due()
                 try:
                     async with asyncio.timeout_at(due):
-                        await self._news.wait()
+                        await self._recorded.wait()
                 except TimeoutError:
                     pass
             else:
                 await asyncio.sleep(self._pace.reserve(_now()))
                 try:
-                    await self._send(folded)
+                    await self._send(event)
                 except NotFound as error:
-                    if folded.is_written:
-                        self._folding.gone(folded, _now())
+                    if event.is_written:
+                        self._events.gone(event, _now())
                     else:
-                        self._failed(folded, error)  # its namespace has gone
+                        self._failed(event, error)  # its namespace has gone
                 except Exception as error:  # an Event that cannot be written must not end us
-                    self._failed(folded, error)
+                    self._failed(event, error)
                 else:
-                    self._folding.written(folded, _now())
+                    self._events.written(event, _now())
                     # The next outage is logged again.
-                    self._said.discard(ClusterUnavailable.__name__)
+                    self._logged.discard(ClusterUnavailable.__name__)
 
-    async def _send(self, folded: AggregatedEvent) -> None:
-        event = folded.to_object(self._host)
-        if not folded.is_written:
+    async def _send(self, event: AggregatedEvent) -> None:
+        obj = event.to_object(self._host)
+        if not event.is_written:
             try:
-                await self._cluster.create(event)
+                await self._cluster.create(obj)
             except AlreadyExists:
                 pass  # the answer to an earlier attempt was lost
             else:
                 return
-        await self._cluster.patch(ObjectRef.of(event), MergePatch(folded.changes()))
+        await self._cluster.patch(ObjectRef.of(obj), MergePatch(event.changes()))
 
-    def _failed(self, folded: AggregatedEvent, error: Exception) -> None:
-        """Try again what may go better soon, drop all else, and say it if it was not said."""
+    def _failed(self, event: AggregatedEvent, error: Exception) -> None:
+        """Retry if the cluster is out of reach, else drop the Event; log each reason once."""
         if isinstance(error, ClusterUnavailable):
-            self._folding.failed(folded, _now())
+            self._events.failed(event, _now())
         else:
-            self._folding.given_up(folded, _now())
+            self._events.given_up(event, _now())
         is_terminating = isinstance(error, ApiError) and any(
             cause.reason == _TERMINATING for cause in error.causes
         )
@@ -131,15 +131,15 @@ class EventRecorder:
         else:
             named = ClusterUnavailable if isinstance(error, ClusterUnavailable) else type(error)
             what = named.__name__
-        if what in self._said:
+        if what in self._logged:
             return
-        self._said.add(what)
-        happening = folded.happening
+        self._logged.add(what)
+        key = event.key
         log.warning(
             "event not written",
             extra={
-                "object": str(happening.about),
-                "reason": happening.reason,
+                "object": str(key.about),
+                "reason": key.reason,
                 "error": str(error),
                 "repeated": "such failures are not logged again",
             },

@@ -1,10 +1,10 @@
 """
-Keep a cache equal to the cluster, and tell who listens.
+Keeps a cache equal to the cluster, and calls listeners at every change.
 
-List once, then watch. A watch that ends goes on where it was; only when the server has forgotten
-that version is everything listed again, and then what happened in between is worked out by
-comparing. Nothing is repeated by the clock: a watch that says nothing is believed, but one from
-which not even bookmarks come is given up (`Limits.silence`).
+An informer lists once, then watches. After a watch has ended, the next one continues at the same
+version; only if the server has compacted that version is everything listed again, and the changes
+in between are found by comparison. There is no periodic resync: a watch without events is trusted,
+but one without even bookmarks is given up (`ClientLimits.silence`).
 
 Listeners are plain functions, called in the order of events; they must be quick and not raise.
 """
@@ -32,6 +32,8 @@ from kube_objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
 
+_RANDOM = random.Random()  # not the one that everybody shares
+
 Listener = Callable[[Change], None]
 
 MAX_RETRY_DELAY = 10.0  # seconds between attempts while the cluster is out of reach
@@ -55,12 +57,13 @@ class Informer:
         self._reader = reader
         self._keep = keep
         self._listeners: list[Listener] = []
+        self._on_recovery: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
         self._started_at: float | None = None
-        self._version = ""  # to go on from; empty: list first
-        self._is_doubted = False
-        self._is_anew = False  # the next list may show the same versions otherwise
-        # Where answers to our own writes are ahead of the watch: what listeners know of an object,
+        self._version = ""  # where the next watch begins; empty: list first
+        self._must_relist = False
+        self._has_new_schema = False  # the next list may show the same versions differently
+        # Where responses to our own writes are ahead of the watch: the state that listeners know,
         # and the versions that are ours.
         self._ahead: dict[Key, tuple[KubeObject | None, frozenset[str]]] = {}
 
@@ -74,6 +77,10 @@ class Informer:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
+    def on_recovery(self, call: Callable[[], None]) -> None:
+        """Call a function whenever the watch is established again after a problem."""
+        self._on_recovery.append(call)
+
     async def wait_synced(self, limit: float) -> bool:
         """Wait until everything was listed once, at most `limit` seconds; return whether it was."""
         try:
@@ -84,19 +91,19 @@ class Informer:
         return True
 
     def log_waiting(self) -> None:
-        """Say in the log that somebody waits for everything to be listed, and why."""
+        """Log that a caller waits for the first list, and why it is not complete."""
         error = self.problem.message if self.problem else ""
         log.warning(
             "still waiting to list", extra={"kind": str(self.selection.kind), "error": error}
         )
 
-    def saw(self, obj: KubeObject) -> None:
+    def record_write(self, obj: KubeObject) -> None:
         """
-        Cache the response to a write of ours; listeners are not told.
+        Cache the response to a write of ours; listeners are not called.
 
-        What another client wrote just before is in the answer, too: they are told of that when the
-        watch comes to it. An answer that is older than the watch, to an object that is not there,
-        comes after its end.
+        The response may contain what another client wrote just before: listeners are called for
+        that when its event arrives. A response that is older than the watch, about an object that
+        is not cached, belongs to an object that was deleted since.
         """
         key, version = key_of(obj), version_of(obj)
         before = self.cache.find(*key)
@@ -107,17 +114,17 @@ class Informer:
             self._ahead[key] = (known, ours | {version})
 
     def reset_version(self) -> None:
-        """List again when it is run the next time, and believe what that shows."""
-        self._version, self._is_anew = "", True
+        """List again when it is run the next time, and compare objects of equal versions, too."""
+        self._version, self._has_new_schema = "", True
 
     def relist_after_watch(self) -> None:
         """
-        List again when the present watch has ended, instead of going on from there.
+        List again when the current watch has ended, instead of continuing at its version.
 
-        For when the schema of a kind changes: a watch that began before shows objects by the old
-        one, without fields that are new, until the server ends it.
+        Needed when the schema of a kind changes: a watch that began before shows objects by the old
+        schema, without fields that are new, until the server ends it.
         """
-        self._is_doubted = True
+        self._must_relist = True
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -139,14 +146,14 @@ class Informer:
             except Exception:  # a bug must not end a watch for good
                 log.exception("informer failed", extra={"kind": str(self.selection.kind)})
                 self._version = ""
-            if self._is_doubted:
-                self._is_doubted = False
+            if self._must_relist:
+                self._must_relist = False
                 self.reset_version()
             lasted = asyncio.get_running_loop().time() - begun
             failures = 0 if lasted > MIN_WATCH_SECONDS else failures + 1
             if failures:
                 await asyncio.sleep(
-                    ratelimit.backoff_delay(failures - 1, random.random(), MAX_RETRY_DELAY)
+                    ratelimit.backoff_delay(failures - 1, _RANDOM.random(), MAX_RETRY_DELAY)
                 )
 
     async def _list_and_watch(self) -> None:
@@ -155,54 +162,51 @@ class Informer:
             listing = await self._reader.list(self.selection, self._keep)
             overtaken, self._ahead = self._ahead, {}
             changes = self.cache.replace(
-                listing.items, listing.resource_version, anew=self._is_anew
+                listing.items, listing.resource_version, has_new_schema=self._has_new_schema
             )
-            self._is_anew = False
+            self._has_new_schema = False
             for change in changes:
                 overtaken.pop(key_of(change.object), None)
-                self._tell(change)
+                self._notify(change)
             for key, (known, _) in overtaken.items():
                 current = self.cache.find(*key)
                 if current is not None:
-                    self._tell(Change(known, current))
+                    self._notify(Change(known, current))
             self._version = listing.resource_version
             if self._started_at is not None and self.sync_seconds is None:
                 self.sync_seconds = asyncio.get_running_loop().time() - self._started_at
             self._synced.set()
         async with self._reader.watch(self.selection, self._version) as events:
-            self.problem = None
+            if self.problem is not None:
+                self.problem = None
+                for on_recovery in self._on_recovery:
+                    on_recovery()
             async for event in events:
-                self._take(event)
+                self._version = event.resource_version
+                if event.type is not EventType.BOOKMARK:
+                    self._handle(event)
 
-    def _take(self, event: WatchEvent) -> None:
-        self._version = event.resource_version
-        if event.type is EventType.BOOKMARK:
-            return
+    def _handle(self, event: WatchEvent) -> None:
         obj = self._keep(event.object)
+        key, version = key_of(obj), version_of(obj)
         if event.type is EventType.DELETED:
-            change = self.cache.remove(key_of(obj), obj)
+            change = self.cache.remove(key, obj)
         else:
             change = self.cache.put(obj)
-        if change is None:
-            # What another client changed, though the cache holds a later write of ours.
-            key, version = key_of(obj), version_of(obj)
-            if key not in self._ahead:
-                change = None
-            else:
-                known, ours = self._ahead[key]
-                if version in ours:
-                    current = self.cache.find(*key)
-                    if current is None or version_of(current) == version:
-                        del self._ahead[key]
-                    change = None
-                else:
-                    self._ahead[key] = (obj, ours)
-                    change = Change(known, obj)
-        else:
-            self._ahead.pop(key_of(obj), None)
         if change is not None:
-            self._tell(change)
+            self._ahead.pop(key, None)
+            self._notify(change)
+        elif key in self._ahead:
+            # The cache holds a later write of ours. Listeners need only the changes of others.
+            known, ours = self._ahead[key]
+            if version not in ours:
+                self._ahead[key] = (obj, ours)
+                self._notify(Change(known, obj))
+                return
+            current = self.cache.find(*key)
+            if current is None or version_of(current) == version:
+                del self._ahead[key]
 
-    def _tell(self, change: Change) -> None:
+    def _notify(self, change: Change) -> None:
         for listener in tuple(self._listeners):
             listener(change)

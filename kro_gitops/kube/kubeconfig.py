@@ -88,7 +88,15 @@ class Kubeconfigs:
         self._entries: dict[str, dict[str, Entry]] = {"cluster": {}, "user": {}, "context": {}}
         self.current = ""
         for path, text in files:
-            config = _parse(path, text)
+            try:
+                config = yaml.load(text, _Loader) or {}
+            except yaml.YAMLError as error:
+                # PyYAML quotes the line, and a line of a kubeconfig may be a token.
+                mark = getattr(error, "problem_mark", None)
+                line = f" (line {mark.line + 1})" if mark is not None else ""
+                raise ValueError(f"{path} is not valid YAML{line}") from None
+            if not isinstance(config, dict):
+                raise ValueError(f"{path} is not a kubeconfig: it is no mapping")
             self.current = self.current or str(config.get("current-context") or "")
             for kind, entries in self._entries.items():
                 for item in config.get(f"{kind}s") or ():
@@ -116,16 +124,3 @@ class Kubeconfigs:
         user = found.text("user")
         entry = self._entries["user"].get(user, Entry())
         return Context(selected, found.text("namespace"), cluster, user, entry)
-
-
-def _parse(path: PurePath, text: str) -> dict[str, Any]:
-    try:
-        config = yaml.load(text, _Loader) or {}
-    except yaml.YAMLError as error:
-        # PyYAML quotes the line, and a line of a kubeconfig may be a token.
-        mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1})" if mark is not None else ""
-        raise ValueError(f"{path} is not valid YAML{line}") from None
-    if not isinstance(config, dict):
-        raise ValueError(f"{path} is not a kubeconfig: it is no mapping")
-    return config

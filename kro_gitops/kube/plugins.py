@@ -39,7 +39,14 @@ class KubeconfigWithPlugin:
                 self._loader = await load_kube_config(  # type: ignore[no-untyped-call]  # as it comes
                     self._paths, self._context.name, self._configuration, persist_config=False
                 )
-                self._check_plugin()
+                # The package logs a plugin that failed, and continues without credentials.
+                plugin, given = self._plugin(), vars(self._loader)
+                if plugin and not given.get("token") and not given.get("cert_file"):
+                    raise CredentialsError(
+                        "credential-plugin",
+                        f"the credential plugin '{plugin}' gave neither a token nor a certificate",
+                        hint="run it by hand to see why",
+                    )
             elif renew or not self._plugin() or hasattr(self._loader, "exec_plugin_expiry"):
                 # A token without an expiry is valid until the server rejects it.
                 if renew:
@@ -61,16 +68,6 @@ class KubeconfigWithPlugin:
     def _plugin(self) -> str:
         """Return the command of the user's credential plugin; empty for an auth-provider."""
         return str((self._context.user.value.get("exec") or {}).get("command") or "")
-
-    def _check_plugin(self) -> None:
-        """Raise if the plugin failed: the package logs that and continues without credentials."""
-        plugin, given = self._plugin(), vars(self._loader)
-        if plugin and not given.get("token") and not given.get("cert_file"):
-            raise CredentialsError(
-                "credential-plugin",
-                f"the credential plugin '{plugin}' gave neither a token nor a certificate",
-                hint="run it by hand to see why",
-            )
 
 
 class Pod:

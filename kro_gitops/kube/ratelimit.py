@@ -1,7 +1,7 @@
 """
-How fast, and when again: arithmetic on times that are handed in.
+Rate limits and retry delays: arithmetic on times that are parameters.
 
-Neither the clock nor chance is asked here. Whoever waits brings both.
+No clock and no random numbers are read here: the caller passes both.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ INITIAL_DELAY = 0.25  # seconds before the first repetition
 BACKOFF_FACTOR = 2.0
 MAX_DELAY = 30.0
 
-# Answers that say: later. 500 may be a webhook's opinion, which does not change in a second.
+# Codes that mean: try again later. 500 may come from a webhook, which would answer the same.
 _RETRYABLE_CODES = {429, 502, 503, 504}
 
 
@@ -48,22 +48,19 @@ def retry_delay(
     request: Request, error: ClusterUnavailable, attempt: int, limits: ClientLimits, jitter: float
 ) -> float | None:
     """Return how long to wait before a failed request is sent again, or `None` to give up."""
-    if attempt + 1 >= limits.attempts or not _is_retryable(request, error):
-        return None
     asked = error.status.retry_after if isinstance(error, ApiError) else None
+    if isinstance(error, TooManyRequests):
+        is_retryable = True  # rejected before anything was done
+    elif isinstance(error, ApiError):
+        may_succeed = error.status.http_code in _RETRYABLE_CODES or asked is not None
+        is_retryable = request.may_repeat and may_succeed
+    else:
+        is_retryable = request.may_repeat  # no response at all
+    if attempt + 1 >= limits.attempts or not is_retryable:
+        return None
     if asked is None:
         return backoff_delay(attempt, jitter)
     return asked + backoff_delay(attempt, jitter) if asked <= limits.patience else None
-
-
-def _is_retryable(request: Request, error: ClusterUnavailable) -> bool:
-    if isinstance(error, TooManyRequests):
-        return True  # turned away at the door: nothing was done
-    if not request.may_repeat:
-        return False
-    if not isinstance(error, ApiError):
-        return True  # no answer at all
-    return error.status.http_code in _RETRYABLE_CODES or error.status.retry_after is not None
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ No network and no credentials here. A request says whether it may be sent twice 
 because only whoever wrote it knows.
 """
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
@@ -29,6 +30,8 @@ JSON_PATCH = "application/json-patch+json"
 _PARTIAL = f"{JSON};as=PartialObjectMetadata{{}};g=meta.k8s.io;v=v1"
 PARTIAL_OBJECT = _PARTIAL.format("")
 PARTIAL_LIST = _PARTIAL.format("List")
+
+_LIST_ITEM = re.compile(r"/(-|[0-9]+)$")
 
 Pairs = tuple[tuple[str, str], ...]  # of a query, or of headers: a name may come more than once
 
@@ -112,14 +115,24 @@ def apply(resource: Resource, obj: KubeObject, options: WriteOptions) -> Request
 
 
 def patch(resource: Resource, ref: ObjectRef, patch: Patch, options: WriteOptions) -> Request:
-    """Return a patch; a JSON patch may add to a list, so it is sent once."""
+    """
+    Return a patch.
+
+    A JSON patch may be repeated if it only sets fields. One that adds to a list, or tests what it
+    changes, is sent once.
+    """
     path = object_path(resource, ref, options.subresource)
     sent = Request("patch", subject(resource), "PATCH", path, _query(options))
     match patch:
         case MergePatch(changes):
             return replace(sent, headers=_content(MERGE_PATCH), body=changes, may_repeat=True)
         case JsonPatch(operations):
-            return replace(sent, headers=_content(JSON_PATCH), body=operations)
+            sets_fields = bool(operations) and all(
+                each["op"] in ("add", "replace") and not _LIST_ITEM.search(each["path"])
+                for each in operations
+            )
+            headers = _content(JSON_PATCH)
+            return replace(sent, headers=headers, body=operations, may_repeat=sets_fields)
 
 
 def delete(resource: Resource, ref: ObjectRef, options: DeleteOptions) -> Request:
@@ -200,6 +213,7 @@ def _content(content_type: str) -> Pairs:
 
 
 def _query(options: WriteOptions) -> Pairs:
+    """Return the query of a write; parameters without a value are left out."""
     return _present(
         ("fieldManager", options.manager),
         ("dryRun", "All" if options.dry_run else ""),

@@ -188,11 +188,10 @@ def parse_status(
         http_code=http_code,
         reason=status.get("reason") or "",
         message=status.get("message") or f"HTTP {http_code}",
-        causes=tuple(map(_cause, details.get("causes") or ())),
+        causes=tuple(
+            Cause(cause.get("reason", ""), cause.get("message", ""), cause.get("field", ""))
+            for cause in details.get("causes") or ()
+        ),
         retry_after=retry_after if retry_after is not None else seconds,
         names_object=bool(details.get("name")),
     )
-
-
-def _cause(cause: Mapping[str, str]) -> Cause:
-    return Cause(cause.get("reason", ""), cause.get("message", ""), cause.get("field", ""))

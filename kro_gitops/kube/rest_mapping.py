@@ -30,7 +30,16 @@ def resources(document: Mapping[str, Any]) -> Iterator[Resource]:
         group_name = group.get("metadata", {}).get("name", "")
         for version in group.get("versions") or ():
             for entry in version.get("resources") or ():
-                yield _resource(group_name, version["version"], entry)
+                kind = entry.get("responseKind") or {}
+                yield Resource(
+                    # The response may be of another group than the resource is served in; paths
+                    # are not.
+                    Kind(group_name, version["version"], kind.get("kind", "")),
+                    entry["resource"],
+                    entry["scope"] == "Namespaced",
+                    frozenset(entry.get("verbs") or ()),
+                    frozenset(part["subresource"] for part in entry.get("subresources") or ()),
+                )
 
 
 def is_aggregated(document: Mapping[str, Any]) -> bool:
@@ -47,17 +56,5 @@ def first_of_each(found: Iterable[Resource]) -> dict[Kind, Resource]:
 
 
 def resource_of_custom(known: KindSchema) -> Resource:
-    """Return how a kind of a CRD is served, for whoever knows it before discovery does."""
+    """Return how a kind of a CRD is served, before discovery documents contain it."""
     return Resource(known.kind, known.plural, known.namespaced, _VERBS)
-
-
-def _resource(group: str, version: str, entry: Mapping[str, Any]) -> Resource:
-    kind = entry.get("responseKind") or {}
-    return Resource(
-        # The response may be of another group than the resource is served in; paths are not.
-        Kind(group, version, kind.get("kind", "")),
-        entry["resource"],
-        entry["scope"] == "Namespaced",
-        frozenset(entry.get("verbs") or ()),
-        frozenset(part["subresource"] for part in entry.get("subresources") or ()),
-    )

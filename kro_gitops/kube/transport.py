@@ -1,9 +1,9 @@
 """
-Requests over HTTP: sent, repeated where that does no harm, and read.
+Sends requests over HTTP, and repeats them where that does no harm.
 
-Knows nothing of kinds or objects: a `Request` goes out, JSON comes back, or lines of it for as
-long as a watch lasts. Connections are kept and shared. How many requests are under way, and how
-many start per second, is limited here, because the API server is shared with others.
+Knows nothing of kinds or objects: a `Request` is sent, JSON is returned, or lines of JSON for as
+long as a watch lasts. Connections are kept and shared. The number of requests in flight and per
+second is limited here, because the API server is shared with other clients.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self
 import aiohttp
 import orjson
 
-from kro_gitops.errors import ClusterUnavailable, Unavailable
+from kro_gitops.errors import ClusterUnavailable, ConnectionLost, Unavailable
 from kro_gitops.kube.api import Identity
 from kro_gitops.kube.ratelimit import ClientLimits, TokenBucket, retry_delay
 from kro_gitops.kube.requests import Request, impersonation
@@ -28,7 +28,11 @@ from kro_gitops.kube.responses import Unauthorized, error_of
 
 log = logging.getLogger(__name__)
 
+_RANDOM = random.Random()  # not the one that everybody shares
+
 _FAILURES = (aiohttp.ClientError, TimeoutError, OSError)
+# The server closed a connection that was kept, or none could be opened.
+_LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 
 
 class Access(Protocol):
@@ -68,17 +72,9 @@ class _Attempt:
     """A request about to be sent."""
 
     request: Request
-    patience: aiohttp.ClientTimeout
+    timeout: aiohttp.ClientTimeout
     repetition: int = 0
     held_back: float = 0.0
-
-
-def _unobserved(_sent: RequestReport) -> None:
-    """Let a request go by."""
-
-
-def _always() -> bool:
-    return True
 
 
 class Transport:
@@ -88,7 +84,7 @@ class Transport:
         self,
         access: Access,
         limits: ClientLimits | None = None,
-        observe: Observe = _unobserved,
+        observe: Observe | None = None,
         *,
         user_agent: str = "kro-gitops",
     ) -> None:
@@ -97,22 +93,22 @@ class Transport:
         self._observe = observe
         self._user_agent = user_agent
         self._slots = asyncio.Semaphore(self.limits.in_flight)
-        self._patience = aiohttp.ClientTimeout(total=self.limits.timeout)
+        self._timeout = aiohttp.ClientTimeout(total=self.limits.timeout)
         self._bucket = (
             TokenBucket(self.limits.per_second, self.limits.burst)
             if self.limits.per_second
             else None
         )
         self._session: aiohttp.ClientSession | None = None
-        # Asked before every change: whoever leads no more must not send what it still has in mind.
-        self.may_write: Callable[[], bool] = _always
+        # Checked before every write: a replica that lost the lease must not write any more.
+        self.may_write: Callable[[], bool] | None = None
 
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(limit=0, ssl=self._access.tls or True)
         self._session = aiohttp.ClientSession(
             connector=connector,
             headers={"User-Agent": self._user_agent},
-            timeout=self._patience,
+            timeout=self._timeout,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self
@@ -128,40 +124,41 @@ class Transport:
             self._session = None
 
     async def send(self, request: Request) -> Any:
-        """Send a request, again if need be and it may be, and return the JSON that comes back."""
+        """Send a request, with retries where they do no harm; return the JSON of the response."""
         attempt = 0
         while True:
             try:
-                return await self._send_once(request, attempt)
+                return await self.send_once(request, attempt)
             except ClusterUnavailable as error:
-                wait = retry_delay(request, error, attempt, self.limits, random.random())
+                wait = retry_delay(request, error, attempt, self.limits, _RANDOM.random())
                 if wait is None:
                     raise
-                attempt += 1
-                log.debug(
-                    "request to be repeated",
-                    extra={"verb": request.verb, "subject": request.subject, "wait": wait},
-                )
-                await asyncio.sleep(wait)
+            attempt += 1
+            log.debug(
+                "request to be repeated",
+                extra={"verb": request.verb, "subject": request.subject, "wait": wait},
+            )
+            await asyncio.sleep(wait)
 
-    @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a stream of lines that lasts until the server, or whoever reads, has enough."""
-        patience = aiohttp.ClientTimeout(
-            total=None, connect=self.limits.timeout, sock_read=self.limits.silence
-        )
-        async with await self._open(_Attempt(request, patience)) as response:
-            yield _lines(request, response)
-
-    async def _send_once(self, request: Request, repetition: int) -> Any:
+    async def send_once(self, request: Request, repetition: int) -> Any:
+        """Send a request without retries; a transport without connections replaces this."""
         held_back = 0.0
         if self._bucket is not None:
             held_back = self._bucket.reserve(time.monotonic())
             await asyncio.sleep(held_back)
-        trying = _Attempt(request, self._patience, repetition, held_back)
-        async with self._slots, await self._open(trying) as response:
+        attempt = _Attempt(request, self._timeout, repetition, held_back)
+        async with self._slots, await self._open(attempt) as response:
             body = await _body(request, response)
         return decode_json(request, body)
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a stream of lines that lasts until the server or the caller closes it."""
+        timeout = aiohttp.ClientTimeout(
+            total=None, connect=self.limits.timeout, sock_read=self.limits.silence
+        )
+        async with await self._open(_Attempt(request, timeout)) as response:
+            yield _lines(request, response)
 
     async def _open(self, trying: _Attempt) -> aiohttp.ClientResponse:
         """Send a request and return the answer, if it is a good one."""
@@ -173,40 +170,41 @@ class Transport:
 
     async def _open_once(self, trying: _Attempt) -> aiohttp.ClientResponse:
         request, response = trying.request, None
-        if request.method != "GET" and not self.may_write():
+        if request.method != "GET" and self.may_write is not None and not self.may_write():
             raise Unavailable("not-leading", "the lease expired: no more writes are sent")
         text = b"" if request.body is None else orjson.dumps(request.body)
         begun = time.monotonic()
         try:
             if self._session is None:
                 raise RuntimeError("the transport is not open")
-            start_request = trying.request
             authorization = await self._access.authorization()
             credentials = [("Authorization", authorization)] if authorization else []
-            if self._access.identity is not None and not start_request.is_impersonating:
+            if self._access.identity is not None and not request.is_impersonating:
                 credentials += impersonation(self._access.identity)
             response = await self._session.request(
-                start_request.method,
-                self._access.server + start_request.path,
-                params=start_request.query,
-                headers=[*start_request.headers, *credentials],
+                request.method,
+                self._access.server + request.path,
+                params=request.query,
+                headers=[*request.headers, *credentials],
                 data=text or None,
-                timeout=trying.patience,
+                timeout=trying.timeout,
                 server_hostname=self._access.server_name,
                 proxy=self._access.proxy,
                 allow_redirects=False,
             )
         except _FAILURES as error:
-            raise _no_answer(request, error) from error
+            raise _no_answer(request, error, is_lost=isinstance(error, _LOST)) from error
         finally:
-            seconds = time.monotonic() - begun
-            size = len(text)
-            code = response.status if response is not None else 0
-            answered = response.content_length if response is not None else None
-            report = RequestReport(
-                trying.request, code, seconds, size, answered, trying.repetition, trying.held_back
-            )
-            self._observe(report)
+            if self._observe is not None:
+                code, size = 0, None
+                if response is not None:
+                    code, size = response.status, response.content_length
+                seconds = time.monotonic() - begun
+                self._observe(
+                    RequestReport(
+                        request, code, seconds, len(text), size, trying.repetition, trying.held_back
+                    )
+                )
         if response.status < 300:
             return response
         async with response:
@@ -233,7 +231,7 @@ async def _lines(request: Request, response: aiohttp.ClientResponse) -> AsyncIte
             if rest:
                 begun.append(rest)
     except TimeoutError:
-        return  # a silence need not be a failure: whoever begins again will see
+        return  # silence need not be a failure: the next watch will show
     except _FAILURES as error:
         raise _no_answer(request, error) from error
 
@@ -246,9 +244,12 @@ def decode_json(request: Request, text: bytes) -> Any:
         raise _no_answer(request, error) from error
 
 
-def _no_answer(request: Request, error: BaseException) -> ClusterUnavailable:
+def _no_answer(
+    request: Request, error: BaseException, *, is_lost: bool = False
+) -> ClusterUnavailable:
     """Return which request got no answer; the error's own text knows addresses, but no secrets."""
     reason = str(error) or type(error).__name__
-    return ClusterUnavailable(
-        "cluster-unavailable", f"no response to {request.verb} {request.subject}: {reason}"
-    )
+    text = f"no response to {request.verb} {request.subject}: {reason}"
+    if is_lost:
+        return ConnectionLost("cluster-unavailable", text)
+    return ClusterUnavailable("cluster-unavailable", text)

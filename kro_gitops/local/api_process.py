@@ -1,9 +1,9 @@
 """
 The embedded API as a process of its own, so that controllers and API each have a core.
 
-It lives as long as we do: it ends when its standard input does, and the kernel closes that however
-we end. It is in a session of its own, so that a Ctrl-C reaches us alone, and controllers can finish
-what they are at while there still is an API.
+It ends with this process: it exits when its standard input is closed, and the kernel closes that
+however this process ends. It is in a session of its own, so that a Ctrl-C reaches only this
+process, and running reconciles can finish while there is still an API.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,7 @@ _SHUTDOWN_TIMEOUT = 5.0  # seconds in which it must end
 _STDERR_LINES = 20  # lines
 # Of a Pod: what the sandbox simulates for it (docs/embedded.md).
 OUTCOME_ANNOTATION = "embedded.gitops.kro.run/outcome"
-# What it may say of itself, and what to do about it.
+# The codes of its errors, and what to do about each.
 _REASONS: tuple[tuple[str, str], ...] = (
     (
         "store-in-use",
@@ -70,26 +70,26 @@ class Workloads:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedApiOptions:
-    """What is wanted of the embedded API."""
+    """Options of the embedded API."""
 
-    folder: Path | None  # None: nothing is kept
+    folder: Path | None  # None: the data is discarded
     host: str = "127.0.0.1"
-    port: int = 0  # 0: any that is free
+    port: int = 0  # 0: any free port
     workloads: Workloads | None = field(default_factory=Workloads)  # None: not simulated
-    snapshot: Path | None = None  # what to begin with
+    snapshot: Path | None = None  # the initial objects
 
 
 def default_folder(environment: Mapping[str, str], home: Path) -> Path:
-    """Return where the data of a user are, by the rules of XDG."""
+    """Return the data directory of a user, by the XDG specification."""
     named = Path(environment.get("XDG_DATA_HOME", ""))
-    # What is not absolute is to be ignored, the rules say.
+    # The specification requires to ignore a relative path.
     base = named if named.is_absolute() else home / ".local" / "share"
     return base / "kro-gitops"
 
 
 @contextmanager
 def run_embedded_api(
-    wanted: EmbeddedApiOptions, meanwhile: Callable[[], object]
+    options: EmbeddedApiOptions, meanwhile: Callable[[], object]
 ) -> Iterator["EmbeddedApi"]:
     """
     Run an embedded API for as long as the block lasts; `meanwhile` is called while it starts.
@@ -103,21 +103,22 @@ def run_embedded_api(
             hint="install 'kro-gitops[sandbox]', or name a cluster with --kubeconfig, --context or "
             "--in-cluster",
         )
-    with _folder(wanted) as folder:
-        # `-P`: what is in the folder we were started in is no module of ours.
+    kept = options.folder
+    with own_folder("kro-gitops-embedded-") if kept is None else nullcontext(kept) as folder:
+        # `-P`: files in the current folder are not modules of ours.
         words = [sys.executable, "-P", "-m", "kube_sandbox", str(folder.absolute())]
-        # In one word each: what begins with a dash is a value all the same.
-        words += ["--guarded", f"--host={wanted.host}", f"--port={wanted.port}"]
+        # In one word each, because a value may begin with a dash.
+        words += ["--guarded", f"--host={options.host}", f"--port={options.port}"]
         words += ["--context=kro-gitops", f"--outcome-annotation={OUTCOME_ANNOTATION}"]
-        words += [] if wanted.folder is not None else ["--ephemeral"]
-        workloads = wanted.workloads
+        words += [] if kept is not None else ["--ephemeral"]
+        workloads = options.workloads
         if workloads is None:
             words.append("--no-workloads")
         else:
             outcomes = (f"{image}={outcome}" for image, outcome in workloads.outcomes.items())
             words += ["--step", str(workloads.step), *(f"--outcome={each}" for each in outcomes)]
         words += (
-            ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []
+            ["--snapshot", str(options.snapshot.absolute())] if options.snapshot is not None else []
         )
         process = subprocess.Popen(
             words,
@@ -137,17 +138,8 @@ def run_embedded_api(
             api.stop()
 
 
-@contextmanager
-def _folder(wanted: EmbeddedApiOptions) -> Iterator[Path]:
-    if wanted.folder is not None:
-        yield wanted.folder
-        return
-    with own_folder("kro-gitops-embedded-") as made:
-        yield made
-
-
 class EmbeddedApi:
-    """An embedded API that runs."""
+    """A running embedded API."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -164,7 +156,7 @@ class EmbeddedApi:
 
     @property
     def url(self) -> str:
-        """Return where it is served."""
+        """Return its URL."""
         content = json.loads(self.kubeconfig.read_text(encoding="utf-8"))
         return str(content["clusters"][0]["cluster"]["server"])
 
@@ -201,10 +193,10 @@ class EmbeddedApi:
                 stream.close()
 
     def _failure(self, what: str) -> KroGitopsError:
-        """Return why it does not serve, in its own last words."""
+        """Return the error for an API that does not serve, with its last messages."""
         if self._process.poll() is not None:
             for reader in self._readers:
-                reader.join(_SHUTDOWN_TIMEOUT)  # what it said last is on its way
+                reader.join(_SHUTDOWN_TIMEOUT)  # its last messages may still be in the pipe
         lines = [line for each in self._said if (line := each.rstrip())]
         for code, hint in _REASONS:
             if lines and lines[-1].startswith(f"{code}: "):
@@ -223,6 +215,7 @@ class EmbeddedApi:
         self._answers.put("")
 
     def _collect_stderr(self) -> None:
+        """Keep what the process writes for error messages, and log it once it serves."""
         assert self._process.stderr is not None, "it was started with one"
         for line in self._process.stderr:
             self._said.append(line)

@@ -1,5 +1,6 @@
 """
-Documents made from a definition's schema: a sample instance, and a JSON Schema for editors.
+Documents made from a definition: a sample instance, a JSON Schema for editors, and the permissions
+that the controller needs for it.
 """
 
 from collections.abc import Iterator
@@ -38,6 +39,10 @@ _TEXTS = (
         "* * * * *",
     ),
 )
+# The label of the chart's rbac.mode `aggregation`, and of kro's.
+_AGGREGATION = {"rbac.kro.run/aggregate-to-controller": "true"}
+_READ = ("get", "list", "watch")
+_WRITE = (*_READ, "create", "patch", "delete")
 _MOST_ITEMS = 20
 _MOST_LETTERS = 1000
 
@@ -66,8 +71,8 @@ def _sample(schema: Schema, path: Path, comments: dict[Path, str]) -> Any:
         sample = {}
         for name, below in properties.items():
             place = (*path, name)
-            if comment := _comment(below, name in required):
-                comments[place] = comment
+            if remarks := "; ".join(_remarks(below, name in required)):
+                comments[place] = printable(remarks)
             sample[name] = _sample(below, place, comments)
         return sample
     if "default" in schema:
@@ -80,13 +85,18 @@ def _example(schema: Schema, path: Path, comments: dict[Path, str]) -> Any:
         return schema["enum"][0]
     kind = schema.get("type", "object")
     if kind in ("integer", "number"):
-        return _number(schema, kind)
+        bounds = (schema.get("minimum"), schema.get("maximum"), _EXAMPLES[kind])
+        return next(number for number in bounds if number is not None)
     if kind == "array" and isinstance(schema.get("items"), dict):
         return _list(schema, path, comments)
     if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
         return {"key": _sample(schema["additionalProperties"], (*path, "key"), comments)}
     if kind == "string":
-        return _text(schema)
+        # The first likely text that fits, or one to be replaced.
+        fitting = (text for text in _TEXTS if not any(find_violations(text, schema, hidden=False)))
+        shortest, longest = schema.get("minLength", 0), schema.get("maxLength", _MOST_LETTERS)
+        padded = "text".ljust(min(shortest, _MOST_LETTERS), "x")[:longest]
+        return next(fitting, "") or padded
     return _EXAMPLES[kind]
 
 
@@ -116,26 +126,6 @@ def _another(value: Any, index: int, schema: Schema) -> Any:
     return value + index if isinstance(value, int | float) else value
 
 
-def _number(schema: Schema, kind: str) -> Any:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    return low if low is not None else high if high is not None else _EXAMPLES[kind]
-
-
-def _text(schema: Schema) -> str:
-    """Return the first likely text that fits, or one to be replaced."""
-    fitting = (text for text in _TEXTS if not any(find_violations(text, schema, hidden=False)))
-    return next(fitting, "") or _padded(schema)
-
-
-def _padded(schema: Schema) -> str:
-    shortest, longest = schema.get("minLength", 0), schema.get("maxLength", _MOST_LETTERS)
-    return "text".ljust(min(shortest, _MOST_LETTERS), "x")[:longest]
-
-
-def _comment(schema: Schema, required: bool) -> str:
-    return printable("; ".join(_remarks(schema, required)))
-
-
 def _remarks(schema: Schema, required: bool) -> Iterator[str]:
     if schema.get("properties") is None or required:
         yield "required" if required and "default" not in schema else "optional"
@@ -154,6 +144,47 @@ def _remarks(schema: Schema, required: bool) -> Iterator[str]:
         yield f"matches {schema['pattern']}"
     for rule in schema.get(EXTENSION) or ():
         yield "cannot be changed" if rule["rule"] == IMMUTABLE_RULE else f"rule: {rule['rule']}"
+
+
+def controller_role(graph: Graph) -> tuple[KubeObject, dict[Path, str]]:
+    """
+    Return the ClusterRole with all that the controller needs for a definition, and comments.
+
+    Its label adds it to the role of a controller that was installed with `rbac.mode: aggregation`.
+    """
+    own, group = graph.served.plural, graph.served.kind.group
+    needed: dict[tuple[str, str], tuple[str, ...]] = {}
+    for node in graph.nodes.values():
+        target = (node.served.kind.group, node.served.plural)
+        if not node.kind.is_external or target not in needed:
+            needed[target] = _READ if node.kind.is_external else _WRITE
+    by_verbs: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (child_group, plural), verbs in needed.items():
+        by_verbs.setdefault((child_group, verbs), []).append(plural)
+    rules = [
+        {"apiGroups": [group], "resources": [own], "verbs": [*_READ, "patch"]},
+        {"apiGroups": [group], "resources": [f"{own}/status"], "verbs": ["patch"]},
+        {"apiGroups": [group], "resources": [f"{own}/finalizers"], "verbs": ["update"]},
+        *(
+            {"apiGroups": [child_group], "resources": plurals, "verbs": list(verbs)}
+            for (child_group, verbs), plurals in by_verbs.items()
+        ),
+    ]
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {
+            "name": f"kro-gitops:{graph.definition.name}",
+            "labels": dict(_AGGREGATION),
+        },
+        "rules": rules,
+    }
+    plugin = "only if the admission plugin OwnerReferencesPermissionEnforcement is enabled"
+    comments: dict[Path, str] = {("rules", 2, "resources"): plugin}
+    for index, rule in enumerate(rules):
+        if rule["apiGroups"] == ["rbac.authorization.k8s.io"]:
+            comments["rules", index, "resources"] = "and every permission that these roles grant"
+    return role, comments
 
 
 def json_schema(graph: Graph) -> Schema:
@@ -197,7 +228,11 @@ def _closed(schema: Schema) -> Schema:
     if "properties" in schema:
         closed["properties"] = {k: _closed(v) for k, v in schema["properties"].items()}
         # The API server fills in a default before it looks for what is missing.
-        needed = [name for name in schema.get("required") or () if not _has_default(schema, name)]
+        needed = [
+            name
+            for name in schema.get("required") or ()
+            if "default" not in schema["properties"].get(name, {})
+        ]
         closed.pop("required", None)
         if needed:
             closed["required"] = needed
@@ -207,7 +242,3 @@ def _closed(schema: Schema) -> Schema:
         if isinstance(schema.get(key), dict):
             closed[key] = _closed(schema[key])
     return closed
-
-
-def _has_default(schema: Schema, name: str) -> bool:
-    return "default" in schema["properties"].get(name, {})

@@ -82,15 +82,10 @@ def as_mermaid(graph: Graph) -> str:
         lines.append(f'  {_mermaid_id(name)}{left}"{label}"{right}')
     for name in graph.order:
         for dependency in graph.nodes[name].dependencies:
-            label = _mermaid_text(short_label(dependency))
+            label = short_label(dependency).translate(_MERMAID_CODES)
             start, end = _mermaid_id(dependency.id), _mermaid_id(name)
             lines.append(f'  {start} -->|"{label}"| {end}')
     return "\n".join(lines) + "\n"
-
-
-def _mermaid_text(text: str) -> str:
-    """Write a text so that neither Mermaid nor a browser reads more into it."""
-    return text.translate(_MERMAID_CODES)
 
 
 def _mermaid_id(name: str) -> str:

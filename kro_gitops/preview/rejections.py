@@ -13,7 +13,7 @@ from kro_gitops.preview.render import DEFAULT_NAMESPACE, Failure, Renderer, Rend
 from kro_gitops.preview.repository import Repository
 from kro_gitops.preview.sample_data import LiveData
 from kro_gitops.source.files.manifests import Manifest
-from kube_objects.problems import Finding, Problem, Severity, Spot
+from kube_objects.problems import Finding, Problem, Spot
 from kube_objects.refs import KubeObject, ObjectRef
 
 
@@ -23,36 +23,33 @@ def renderer_of(
     rules: Rules | None = None,
     namespace: str = DEFAULT_NAMESPACE,
     depth: int | None = None,
+    *,
+    failures_only: bool = False,
 ) -> Renderer:
     """Return what renders the instances of a repository, with all its manifests to refer to."""
-    graphs = {graph.served.kind: graph for graph in repository.graphs.values()}
     objects: dict[ObjectRef, KubeObject] = {}
     for manifest in repository.manifests:
         ref, served = manifest.ref, repository.schemas.schema_of(manifest.ref.kind)
         if served is not None and served.namespaced and not ref.namespace:
             ref = ObjectRef(ref.kind, namespace, ref.name)
         objects[ref] = manifest.object
-    return Renderer(graphs, objects, given, rules, namespace, depth)
+    return Renderer(
+        repository.served, objects, given, rules, namespace, depth, failures_only=failures_only
+    )
 
 
-def rejections(repository: Repository, bounds: Bounds) -> list[Finding]:
+def rejections(repository: Repository, bounds: Bounds, rules: Rules | None = None) -> list[Finding]:
     """
     Return what the controller would reject in the instances of a repository.
 
     Only what is certain without a cluster: an instance that waits for data is not rejected. One
     that the API server would not accept is not planned.
     """
-    broken = {
-        (finding.origin.file, finding.subject)
-        for finding in repository.findings
-        if finding.problem.severity is Severity.ERROR
-    }
-    renderer = renderer_of(repository)
+    renderer = renderer_of(repository, rules=rules, failures_only=True)
     found: list[Finding] = []
-    for manifest, graph in repository.instances:
-        if (manifest.document.file, str(manifest.ref)) not in broken:
-            rendering = renderer.render(graph, manifest.object, bounds)
-            found += findings_of(repository, manifest, rendering, with_pending=False)
+    for manifest, graph in repository.sound_instances():
+        rendering = renderer.render(graph, manifest.object, bounds)
+        found += findings_of(repository, manifest, rendering, with_pending=False)
     return found
 
 

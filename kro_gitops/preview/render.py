@@ -11,27 +11,38 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kro_gitops.engine.applyset import FOREIGN_APPLYSET
+from kro_gitops.engine.adoption import NotAdopted, may_adopt
+from kro_gitops.engine.applyset import FOREIGN_APPLYSET, Target, target_of
 from kro_gitops.engine.graph.nodes import Graph, Node
-from kro_gitops.engine.instance_metadata import inventory_of
-from kro_gitops.engine.plan.children import Family, Rules, as_stored
+from kro_gitops.engine.graph.read_paths import ReadPaths, merge_paths
+from kro_gitops.engine.instance_metadata import inventory_of, is_suspended
+from kro_gitops.engine.plan.children import (
+    Family,
+    Rules,
+    UnstampedFamily,
+    as_stored,
+    reads_stamps,
+)
+from kro_gitops.engine.plan.created import certain_parts
 from kro_gitops.engine.plan.evaluation import Bounds, Fatal
 from kro_gitops.engine.plan.instance import Pass
-from kro_gitops.engine.plan.offline import OfflineKnowledge, stored_instance
-from kro_gitops.engine.plan.placeholder import Unknown, is_unknown, unknowns
+from kro_gitops.engine.plan.node_run import Halt
+from kro_gitops.engine.plan.offline import OfflineKnowledge, applied_before, stored_instance
+from kro_gitops.engine.plan.placeholder import Unknown, is_unknown
 from kro_gitops.engine.plan.steps import Apply, NodeState, Read, Select, Step
-from kro_gitops.engine.status import is_suspended
-from kro_gitops.metadata import APPLYSET_PART_OF
-from kro_gitops.preview.instances import check_instance
+from kro_gitops.preview.admission.refusal import is_type_checked, refusal_of
 from kro_gitops.preview.sample_data import LiveData
 from kube_objects.errors import RefusedError
-from kube_objects.problems import Path, Severity
+from kube_objects.problems import Path
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 # Where instances go that name no namespace, unless told otherwise; also kubectl's default.
 DEFAULT_NAMESPACE = "default"
 # A definition may make instances of its own kind; conditions must end that some time.
 MAX_NESTING = 32
+
+
+Refusals = dict[tuple[str, int], RefusedError]  # by node and index
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,8 @@ class Renderer:
     `graphs` are the definitions whose instances are expanded when they are children, `objects`
     the manifests that external references may read, `given` what stands in for a cluster.
     `depth` limits how many levels of nested instances are expanded. Children of several instances
-    must be rendered by one `Renderer` for collisions between them to be found.
+    must be rendered by one `Renderer` for collisions between them to be found. With
+    `failures_only`, renderings contain what is rejected and not the children.
     """
 
     def __init__(
@@ -108,6 +120,8 @@ class Renderer:
         rules: Rules | None = None,
         namespace: str = DEFAULT_NAMESPACE,
         depth: int | None = None,
+        *,
+        failures_only: bool = False,
     ) -> None:
         self._graphs = graphs or {}
         self._objects = objects or {}
@@ -115,7 +129,13 @@ class Renderer:
         self._rules = rules or Rules()
         self._namespace = namespace
         self._depth = depth
-        self._applied: dict[ObjectRef, KubeObject] = {}
+        self._applied: dict[Target, str] = {}
+        self._written = {target_of(ref) for ref in self._objects}
+        self._failures_only = failures_only
+        self._typed: dict[int, bool] = {}  # by node: whether the compiler checked all its types
+        # By definition:
+        self._families: dict[str, type[Family]] = {}
+        self._parts: dict[str, Mapping[str, ReadPaths | None]] = {}
 
     def render(self, graph: Graph, instance: KubeObject, bounds: Bounds | None = None) -> Rendering:
         """Return the children of an instance, and those of the instances among them."""
@@ -130,7 +150,7 @@ class Renderer:
         run = Pass(graph, stored, Family(stored, self._rules), knowledge, Bounds())
         while steps := run.advance():
             for step in steps:
-                self._answer(run, step)
+                self._answer(run, step, None)
         return run.values
 
     def _render(
@@ -147,38 +167,110 @@ class Renderer:
         except RefusedError as error:
             rendering.failures.append(Failure("", error.code, error.message, hint=error.hint))
             return rendering
-        knowledge = OfflineKnowledge(graph.read, graph.judged, self._applied, is_nested=level > 0)
-        run = Pass(graph, stored, Family(stored, self._rules), knowledge, bounds)
-        applied: set[tuple[str, int]] = set()
-        while steps := run.advance():
-            for step in steps:
-                self._answer(run, step)
-                if isinstance(step, Apply):
-                    applied.add((step.node, step.index))
-        for target in run.targets():
-            if (target.node, target.index) in applied:
-                node_run = run.runs[target.node]
+        family = self._family_of(graph)(stored, self._rules)
+        own: dict[Target, KubeObject] = {}
+        children: dict[tuple[str, int], tuple[Apply, Child]] = {}
+        faults: dict[Halt, None] = {}  # of all passes, those of the last one first
+        while True:
+            knowledge = OfflineKnowledge(
+                graph.read, graph.judged, self._applied, own=own, is_nested=level > 0
+            )
+            run = Pass(graph, stored, family, knowledge, bounds)
+            applied, refused = self._execute(run, known)
+            faults = dict.fromkeys((*run.faults, *faults))
+            former = len(children)
+            for step in applied:
+                node_run = run.runs[step.node]
                 maybe, each = node_run.maybe or origin.maybe, node_run.each or origin.each
-                rendering.children.append(Child(target.node, target.object, maybe, each))
-                if target.ref.name and maybe is None and each is None:
-                    self._applied.setdefault(target.ref, _membership(target.object))
-        _report(run, rendering)
+                child = Child(step.node, step.object, maybe, each)
+                children.setdefault((step.node, step.index), (step, child))
+                answer = node_run.observed[step.index]
+                if step.ref.name and answer is not None:
+                    own[target_of(step.ref)] = applied_before(answer, family.id)
+            # If it was rejected, the controller tries again. What is there by then need not be
+            # applied first, so the next pass may get further before it is rejected.
+            if not run.faults or len(children) == former:
+                break
+        order = {name: position for position, name in enumerate(graph.order)}
+        for key in sorted(children, key=lambda key: (order[key[0]], key[1])):
+            step, child = children[key]
+            if not self._failures_only or step.ref.kind in self._graphs:
+                rendering.children.append(child)
+            if step.ref.name and child.maybe is None and child.each is None:
+                self._applied.setdefault(target_of(step.ref), family.apply_set_of(step.object))
+        for fault in faults:
+            failure = Failure(fault.node, fault.code, fault.text, fault.place, fault.hint)
+            rendering.failures.append(failure)
+        _report(run, rendering, refused)
         for child in rendering.children:
             self._expand(child, rendering, graph.nodes[child.node], bounds, level)
         return rendering
 
-    def _answer(self, run: Pass, step: Step) -> None:
-        """Answer a step with what would be there after it."""
+    def _execute(self, run: Pass, instance: KubeObject) -> tuple[list[Apply], Refusals]:
+        """Execute a pass to its end; return the children that are applied, and those that fail."""
+        applied: list[Apply] = []
+        refused: Refusals = {}
+        parts = self._read_parts(run.graph)
+        while steps := run.advance():
+            for step in steps:
+                refusal = None
+                if isinstance(step, Apply):
+                    refusal = self._refusal_of(step, run, instance)
+                if isinstance(step, Apply) and refusal is not None:
+                    refused[step.node, step.index] = refusal
+                    run.failed(step, refusal.message)
+                    continue
+                self._answer(run, step, parts.get(step.node, {}))
+                if isinstance(step, Apply):
+                    applied.append(step)
+        return applied, refused
+
+    def _family_of(self, graph: Graph) -> type[Family]:
+        """Return the family for instances of a graph; stamps that nobody reads are left out."""
+        name = graph.definition.name
+        if name not in self._families:
+            is_read = reads_stamps(graph) or any(
+                node.resource in self._graphs for node in graph.nodes.values()
+            )
+            stamped = is_read or not self._failures_only
+            self._families[name] = Family if stamped else UnstampedFamily
+        return self._families[name]
+
+    def _refusal_of(self, step: Apply, run: Pass, instance: KubeObject) -> RefusedError | None:
+        """Return why a child would not be applied; None if it may not even be tried."""
+        node_run = run.runs[step.node]
+        if node_run.maybe is not None or node_run.each is not None:
+            return None
+        is_written = bool(step.ref.name) and target_of(step.ref) in self._written
+        if is_written and not may_adopt(self._rules.adoption, instance, step.ref):
+            return NotAdopted(step.ref)
+        node = run.graph.nodes[step.node]
+        is_typed = self._typed.get(id(node))
+        if is_typed is None:
+            is_typed = self._typed[id(node)] = is_type_checked(node)
+        return refusal_of(step.object, node.served, is_typed=is_typed)
+
+    def _read_parts(self, graph: Graph) -> Mapping[str, ReadPaths | None]:
+        """Return what expressions read of each node: those of other nodes, and its `readyWhen`."""
+        name = graph.definition.name
+        if name not in self._parts:
+            self._parts[name] = merge_paths(graph.read, graph.judged) or {}
+        return self._parts[name]
+
+    def _answer(self, run: Pass, step: Step, parts: ReadPaths | None) -> None:
+        """Answer a step with what would exist after it; only `parts` of it are read."""
+        served = run.graph.nodes[step.node].served
         match step:
             case Apply():
-                run.made(step, self._given.laid_over(step.node, step.object, step.index))
+                stored = certain_parts(step.object, served, parts)
+                run.applied(step, self._given.laid_over(step.node, stored, step.index))
             case Read():
                 found = self._objects.get(step.ref, step.body)
                 graph = self._graphs.get(step.ref.kind)
                 if graph is not None and found is not step.body:
                     found = stored_instance(graph, found, self._namespace)
-                found = self._given.laid_over(step.node, as_stored(found), 0)
-                run.found(step, [found])
+                found = certain_parts(as_stored(found), served, parts)
+                run.found(step, [self._given.laid_over(step.node, found, 0)])
             case Select():
                 listed = self._given.collection(step.node)
                 if listed is None:
@@ -205,40 +297,23 @@ class Renderer:
             failure = Failure(child.node, "nesting-too-deep", text, place, hint)
             rendering.failures.append(failure)
             return
-        if not any(unknowns(child.object.get("spec"))):
-            named = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
-            for problem in check_instance({**child.object, "metadata": named}, graph):
-                if problem.severity is Severity.ERROR:
-                    ref = ObjectRef.of(child.object)
-                    text = f"{ref}: {problem.summary}"
-                    failure = Failure(child.node, problem.code, text, place, problem.hint)
-                    rendering.failures.append(failure)
-                    return
         rendering.nested.append(self._render(graph, child.object, bounds, level + 1, child))
 
 
-def _membership(child: KubeObject) -> KubeObject:
-    """Return what tells which instance an object belongs to; the rest need not be kept."""
-    metadata = child["metadata"]
-    labels = metadata["labels"]
-    known = {APPLYSET_PART_OF: labels[APPLYSET_PART_OF]} if isinstance(labels, dict) else {}
-    named = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
-    about = {**named, "labels": known}
-    return {"apiVersion": child["apiVersion"], "kind": child["kind"], "metadata": about}
-
-
-def _report(run: Pass, rendering: Rendering) -> None:
-    """Note what is left out, what waits and what was rejected."""
-    for fault in run.faults:
-        failure = Failure(fault.node, fault.code, fault.text, fault.place, fault.hint)
-        rendering.failures.append(failure)
+def _report(run: Pass, rendering: Rendering, refused: Refusals) -> None:
+    """Note what is left out, what waits and what the API server rejects."""
     for name, node_run in run.runs.items():
         node = run.graph.nodes[name]
         place = ("spec", "resources", node.index)
         if node_run.state is NodeState.SKIPPED:
             rendering.excluded.append(name)
-        for text in node_run.failures.values():
-            rendering.failures.append(Failure(name, FOREIGN_APPLYSET, text, place))
+        for index, text in node_run.failures.items():
+            refusal = refused.get((name, index))
+            if refusal is None:
+                failure = Failure(name, FOREIGN_APPLYSET, text, place)
+            else:
+                failure = Failure(name, refusal.code, text, place, refusal.hint)
+            rendering.failures.append(failure)
         readiness = _readiness(run, name)
         if isinstance(readiness, Fatal) and not run.faults:
             error = readiness

@@ -11,19 +11,22 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from kro_gitops.engine.api import own_kinds
+from kro_gitops.engine.crd.build import CrdInputs
 from kro_gitops.engine.definition import Parsed, is_definition, parse
 from kro_gitops.engine.graph import dag
 from kro_gitops.engine.graph.build import served_kind, try_build
 from kro_gitops.engine.graph.nodes import Graph
+from kro_gitops.engine.labels import is_kro_owned, label_value
 from kro_gitops.engine.options import DEFAULTS, Options
+from kro_gitops.metadata import DEFINITION_NAME
 from kro_gitops.preview.crds import check_crd, named_kinds
 from kro_gitops.preview.instances import check_custom_resource, check_instance
 from kro_gitops.preview.lints import lint_graph
 from kro_gitops.source.files.manifests import Manifest, Manifests
 from kube_objects.crds import is_crd, kinds_of_crd
 from kube_objects.errors import SchemaError
-from kube_objects.problems import Finding, Problem, Spot
-from kube_objects.refs import Kind
+from kube_objects.problems import Finding, Problem, Severity, Spot
+from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import KindSchema, LayeredSchemas, Schemas, SchemaSet
 
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -31,10 +34,16 @@ _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 @dataclass(frozen=True, slots=True)
 class CompiledDefinition:
-    """A definition of the repository; `graph` is None if it does not compile."""
+    """
+    A definition of the repository; `graph` is None if it does not compile.
+
+    One that compiles is not served if its kind belongs to another, or if it uses a kind that is
+    not served.
+    """
 
     manifest: Manifest
     graph: Graph | None
+    is_served: bool = False
 
 
 @dataclass(slots=True)
@@ -46,6 +55,26 @@ class Repository:
     instances: list[tuple[Manifest, Graph]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     schemas: Schemas = field(default_factory=SchemaSet)
+
+    @property
+    def served(self) -> Mapping[Kind, Graph]:
+        """Return the graphs that are served, by their kind."""
+        return {
+            each.graph.served.kind: each.graph
+            for each in self.definitions
+            if each.graph is not None and each.is_served
+        }
+
+    def sound_instances(self) -> Iterator[tuple[Manifest, Graph]]:
+        """Yield the instances that the API server would accept."""
+        broken = {
+            (finding.origin.file, finding.subject)
+            for finding in self.findings
+            if finding.problem.severity is Severity.ERROR
+        }
+        for manifest, graph in self.instances:
+            if (manifest.document.file, str(manifest.ref)) not in broken:
+                yield manifest, graph
 
     @property
     def graphs(self) -> Mapping[str, Graph]:
@@ -67,13 +96,23 @@ def compile_repository(
         findings=list(manifests.findings),
         schemas=LayeredSchemas(own, known, own_kinds()),
     )
+    unserved: set[Kind] = set()
     for manifest in manifests.manifests:
         if is_crd(manifest.object):
-            repository.findings.extend(_learn_crd(manifest, own))
-    by_kind: dict[Kind, Graph | None] = {}
-    for manifest, parsed in _in_order(manifests, repository, own):
-        graph = _compile(manifest, parsed, repository, own, options)
-        by_kind[parsed.definition.schema.served] = graph
+            repository.findings.extend(_learn_crd(manifest, own, unserved))
+    definitions = _parsed_definitions(manifests, repository)
+    by_kind: dict[Kind, Graph | None] = {
+        each.kind: None for each in definitions if not each.is_rejected
+    }
+    ordered = _in_order(definitions, repository, own)
+    graphs = {each.number: _compile(each, repository, own, options) for each in ordered}
+    served = _served(definitions, graphs, unserved)
+    for number, graph in graphs.items():
+        definition = definitions[number]
+        is_served = number in served
+        repository.definitions.append(CompiledDefinition(definition.manifest, graph, is_served))
+        if is_served:
+            by_kind[definition.kind] = graph
     for manifest in manifests.manifests:
         if not is_definition(manifest.object):
             repository.findings.extend(_check_other(manifest, by_kind, own, repository))
@@ -81,7 +120,7 @@ def compile_repository(
     return repository
 
 
-def _learn_crd(manifest: Manifest, own: SchemaSet) -> Iterator[Finding]:
+def _learn_crd(manifest: Manifest, own: SchemaSet, unserved: set[Kind]) -> Iterator[Finding]:
     problems = list(check_crd(manifest.object))
     try:
         kinds = kinds_of_crd(manifest.object) if not problems else []
@@ -95,41 +134,99 @@ def _learn_crd(manifest: Manifest, own: SchemaSet) -> Iterator[Finding]:
         # Others may use its kinds: that is one mistake, not two.
         for kind in named_kinds(manifest.object):
             own.add(KindSchema(kind, "", True, _ANYTHING))
+            unserved.add(kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A definition by its number; `needs` are those whose kinds it uses."""
+
+    number: int
+    manifest: Manifest
+    parsed: Parsed
+    is_rejected: bool  # its kind belongs to another
+    needs: tuple[int, ...]
+
+    @property
+    def kind(self) -> Kind:
+        return self.parsed.definition.schema.served
+
+
+def _parsed_definitions(manifests: Manifests, repository: Repository) -> list[_Definition]:
+    """Parse definitions; report kinds that are taken, by a CRD or by another definition."""
+    taken: dict[str, Manifest] = {}  # by the name of a CRD, and by its kind in any version
+    for manifest in manifests.manifests:
+        if is_crd(manifest.object):
+            names = [f"{kind.group}/{kind.kind}" for kind in named_kinds(manifest.object)]
+            taken |= dict.fromkeys((manifest.ref.name, *names), manifest)
+    found = [(m, parse(m.object)) for m in manifests.manifests if is_definition(m.object)]
+    makers: dict[Kind, int] = {}
+    rejected: set[int] = set()
+    for number, (manifest, parsed) in enumerate(found):
+        schema = parsed.definition.schema
+        crd = CrdInputs(schema.kind, schema.api_version, schema.group).name
+        claims = (crd, f"{schema.group}/{schema.kind}")
+        first = next((taken[each] for each in claims if each in taken), None)
+        if first is None or _is_crd_of(first.object, parsed.definition.name):
+            taken |= dict.fromkeys(claims, manifest)
+            makers[schema.served] = number
+        else:
+            rejected.add(number)
+            repository.findings.append(manifest.finding(_taken(schema.served, crd, first)))
+    return [
+        _Definition(
+            number,
+            manifest,
+            parsed,
+            number in rejected,
+            tuple(
+                makers[kind]
+                for kind in _used_kinds(parsed)
+                if kind in makers and makers[kind] != number
+            ),
+        )
+        for number, (manifest, parsed) in enumerate(found)
+    ]
 
 
 def _in_order(
-    manifests: Manifests, repository: Repository, own: SchemaSet
-) -> Iterator[tuple[Manifest, Parsed]]:
-    """Put definitions after those whose kinds they use; report kinds claimed twice, and rings."""
-    makers: dict[Kind, int] = {}
-    found = [(m, parse(m.object)) for m in manifests.manifests if is_definition(m.object)]
-    for index, (manifest, parsed) in enumerate(found):
-        served = parsed.definition.schema.served
-        if served in makers:
-            first = found[makers[served]][0]
-            repository.findings.append(manifest.finding(_claimed_twice(served, first)))
-        else:
-            makers[served] = index
-    needs = {
-        str(index): [
-            str(makers[kind])
-            for kind in _used_kinds(parsed)
-            if kind in makers and makers[kind] != index
-        ]
-        for index, (_, parsed) in enumerate(found)
-    }
+    definitions: list[_Definition], repository: Repository, own: SchemaSet
+) -> Iterator[_Definition]:
+    """Put definitions after those whose kinds they use; report a ring."""
+    needs = {str(each.number): list(map(str, each.needs)) for each in definitions}
     if cycle := dag.find_cycle(needs):
-        manifest = found[int(cycle[0])][0]
-        names = [found[int(index)][1].definition.name for index in cycle]
-        repository.findings.append(manifest.finding(_ring(names)))
+        ring = [definitions[int(number)] for number in cycle]
+        names = [each.parsed.definition.name for each in ring]
+        problem = Problem(
+            "definition-cycle",
+            f"definitions need each other: {' -> '.join(names)}",
+            Spot(("spec", "resources"), on_key=True),
+            hint="neither can be served before the other; break the ring",
+        )
+        repository.findings.append(ring[0].manifest.finding(problem))
         # Whoever is first in the ring uses a kind that is not there yet: that is said already.
-        for _, parsed in found:
-            own.add(_unseen(parsed))
-        order: tuple[str, ...] = tuple(needs)
-    else:
-        order = dag.order(needs)
-    for position in order:
-        yield found[int(position)]
+        for each in definitions:
+            own.add(_unseen(each.parsed))
+    for number in tuple(needs) if cycle else dag.order(needs):
+        yield definitions[int(number)]
+
+
+def _served(
+    definitions: list[_Definition], graphs: Mapping[int, Graph | None], unserved: set[Kind]
+) -> set[int]:
+    """Return the definitions that the controller serves: all that they need is served, too."""
+    waiting = [
+        each
+        for each in definitions
+        if not each.is_rejected
+        and graphs[each.number] is not None
+        and unserved.isdisjoint(_used_kinds(each.parsed))
+    ]
+    served: set[int] = set()
+    while ready := [each.number for each in waiting if served.issuperset(each.needs)]:
+        served.update(ready)
+        waiting = [each for each in waiting if each.number not in served]
+    return served
 
 
 def _used_kinds(parsed: Parsed) -> Iterator[Kind]:
@@ -139,36 +236,45 @@ def _used_kinds(parsed: Parsed) -> Iterator[Kind]:
             yield Kind.of(version, kind)
 
 
-def _claimed_twice(served: Kind, first: Manifest) -> Problem:
+def _is_crd_of(obj: KubeObject, definition: str) -> bool:
+    """Return whether an object is a CRD that the controller made for a definition."""
+    labels = obj["metadata"].get("labels") or {}
+    if not is_crd(obj) or not is_kro_owned(labels):
+        return False
+    return labels.get(DEFINITION_NAME) == label_value(definition)
+
+
+def _taken(served: Kind, crd: str, first: Manifest) -> Problem:
+    if is_crd(first.object):
+        summary = f"the kind {served} is already defined by the CRD {first.ref.name}"
+        why = "CRD already exists and is not owned by KRO"
+        place = Spot(("spec", "names", "kind"))
+    else:
+        summary = f"the kind {served} is already defined by {first.ref.name}"
+        why = f"CRD is owned by another ResourceGraphDefinition {first.ref.name}"
+        place = Spot(("spec", "schema", "kind"))
     return Problem(
-        "duplicate-kind",
-        f"the kind {served} is already defined by {first.ref.name}",
+        "foreign-crd",
+        summary,
         Spot(("spec", "schema", "kind")),
-        f"CRD is owned by another ResourceGraphDefinition {first.ref.name}",
-        hint=f"see {first.origin(Spot(('spec', 'schema', 'kind')))}; give this one another kind",
-    )
-
-
-def _ring(names: list[str]) -> Problem:
-    return Problem(
-        "definition-cycle",
-        f"definitions need each other: {' -> '.join(names)}",
-        Spot(("spec", "resources"), on_key=True),
-        hint="neither can be served before the other; break the ring",
+        f"failed to update CRD {crd}: {why}",
+        hint=f"see {first.origin(place)}; give this one another kind",
     )
 
 
 def _compile(
-    manifest: Manifest, parsed: Parsed, repository: Repository, own: SchemaSet, options: Options
+    definition: _Definition, repository: Repository, own: SchemaSet, options: Options
 ) -> Graph | None:
-    built = try_build(manifest.object, repository.schemas, options)
+    manifest, parsed = definition.manifest, definition.parsed
+    built = try_build(manifest.object, repository.schemas, options, parsed)
     repository.findings.extend(manifest.finding(problem) for problem in built.problems)
-    repository.definitions.append(CompiledDefinition(manifest, built.graph))
     if built.graph is not None:
         lints = lint_graph(built.graph)
         repository.findings.extend(manifest.finding(problem) for problem in lints)
     # Others may use the kind of a broken definition: that is one mistake, not two.
-    if built.crd is not None:
+    if definition.is_rejected:
+        pass  # the kind is that of another
+    elif built.crd is not None:
         own.add(served_kind(built.crd))
     else:
         own.add(_unseen(parsed))

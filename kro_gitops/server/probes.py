@@ -1,9 +1,9 @@
 """
 /healthz, /readyz and /metrics.
 
-They are served by a thread with an event loop of its own: a main loop that is busy must still be
-seen to be busy, and one that hangs must be seen to hang. What is said comes from `Health`, where
-the parts of the program report; nobody is asked while a probe waits.
+They are served by a thread with an event loop of its own, so that they answer while the main loop
+is busy or hangs. The answers come from `Health`, to which the parts of the program report; no part
+is asked while a probe waits.
 
 `/healthz` is about this process: if it fails, start it again. `/readyz` is about what it can do:
 it fails until everything it needs has been there once.
@@ -31,7 +31,7 @@ _PROBES_FLAG = "--health-probe-bind-address"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at; without a failure it is fine."""
+    """The result of one check; empty `failure`: it passed."""
 
     name: str
     failure: str = ""
@@ -42,10 +42,10 @@ class Check:
 
 class Health:
     """
-    What the parts of the program say of themselves, from any thread.
+    The health that the parts of the program report, from any thread.
 
-    Heartbeats are counted from `started`, so that a part that never comes to life is noticed, too.
-    Times are of one clock that never goes back, such as `time.monotonic`.
+    Heartbeats are counted from `started`, so that a part that never starts is noticed, too. Times
+    are of a monotonic clock.
     """
 
     def __init__(
@@ -70,24 +70,24 @@ class Health:
             self._missing[_declared(name, self._missing)] = "" if ready else reason or "not ready"
 
     def alive(self, now: float) -> list[Check]:
-        """Look at the heartbeats."""
+        """Check the heartbeats."""
         with self._lock:
             silences = {name: now - beat for name, beat in self._beats.items()}
-        return [Check("ping"), *(self._beat(*each) for each in silences.items())]
+        checks = [Check("ping")]
+        for name, silence in silences.items():
+            is_silent = silence > self._limits[name]
+            checks.append(Check(name, f"no heartbeat for {silence:.0f} s" if is_silent else ""))
+        return checks
 
     def ready(self, now: float) -> list[Check]:
-        """Look at everything: what hangs is not ready, either."""
+        """Check everything: a part that hangs is not ready, either."""
         with self._lock:
             reported = [Check(name, failure) for name, failure in self._missing.items()]
         return [*self.alive(now), *reported]
 
-    def _beat(self, name: str, silence: float) -> Check:
-        failure = f"no heartbeat for {silence:.0f} s" if silence > self._limits[name] else ""
-        return Check(name, failure)
-
 
 def _declared(name: str, known: Mapping[str, object]) -> str:
-    """Return a name if somebody declared it: a mistyped one would never be noticed."""
+    """Return a name if it was declared: a mistyped one would never be noticed."""
     if name not in known:
         raise ValueError(f"'{name}' was not declared; there is {', '.join(known) or 'nothing'}")
     return name
@@ -129,7 +129,7 @@ class HealthServer:
         return self._ports.get(_PROBES_FLAG)
 
     def start(self) -> None:
-        """Listen, and serve until stopped; raise if an address cannot be had."""
+        """Listen, and serve until stopped; raise if an address is not available."""
         first, second = self._addresses.values()
         shared = first is not None and second is not None and first.shares_socket_with(second)
         sites: list[tuple[socket.socket, list[web.RouteDef]]] = []
@@ -149,7 +149,7 @@ class HealthServer:
         self._thread.start(lambda closing: _run_all(sites, closing))
 
     def stop(self) -> None:
-        """Stop serving; what was never started is stopped already."""
+        """Stop serving; does nothing if it was never started."""
         self._thread.stop()
         self._ports.clear()
 

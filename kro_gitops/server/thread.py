@@ -1,8 +1,8 @@
 """
 Listen, and serve in a thread of its own.
 
-What is served does not matter here: a server opens what it needs on the thread's event loop, and
-registers how to close it.
+The caller passes a function that opens its servers on the event loop of the thread and registers
+how to close them.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from contextlib import AsyncExitStack, suppress
 from kro_gitops.errors import UserError
 from kro_gitops.settings.address import Address
 
-SHUTDOWN_TIMEOUT = 5.0  # seconds that answers under way may take when a server stops
+SHUTDOWN_TIMEOUT = 5.0  # seconds for responses in progress when a server stops
 
 Opening = Callable[[AsyncExitStack], Awaitable[None]]
 
 
 class ListenError(UserError):
-    """An address that cannot be listened at."""
+    """An address that is not available."""
 
 
 class ServerThread:
@@ -44,7 +44,7 @@ class ServerThread:
         served.result()
 
     def stop(self) -> None:
-        """Close what was opened; what was never started is stopped already."""
+        """Close what was opened; does nothing if it was never started."""
         if self._thread is None:
             return
         if self._loop is not None and self._stopping is not None:
@@ -59,7 +59,7 @@ class ServerThread:
         async with AsyncExitStack() as closing:
             try:
                 await opening(closing)
-            except Exception as error:  # for whoever waits in `start`
+            except Exception as error:  # raised in `start`
                 served.set_exception(error)
             else:
                 served.set_result(None)
@@ -67,7 +67,7 @@ class ServerThread:
 
 
 def listen(flag: str, address: Address) -> socket.socket:
-    """Open a socket; raise with the flag that says so if the address cannot be had."""
+    """Open a socket; the error names the flag of the address."""
     try:
         where = (address.host, address.port)
         if address.host:

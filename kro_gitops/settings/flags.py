@@ -9,13 +9,20 @@ meaning here are accepted and ignored.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 
+from kro_gitops.settings.option import (
+    AdoptionPolicy,
+    Gate,
+    Group,
+    LogFormat,
+    LogLevel,
+    Option,
+)
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method, Mode
 from kro_gitops.settings.values import (
     ADDRESS,
     BOOLEAN,
+    BYTES,
     COUNT,
     DURATION,
     FILE,
@@ -38,97 +45,6 @@ from kro_gitops.settings.values import (
     gates,
     one_of,
 )
-
-PREFIX = "KRO_GITOPS_"
-OMIT_GATE = "CELOmitFunction"
-
-
-class Gate(StrEnum):
-    """kro's feature gates; all of them are alpha, so they are off by default."""
-
-    OMIT = OMIT_GATE
-    CONDITION_EVENTS = "InstanceConditionEvents"
-    CONDITION_METRICS = "InstanceConditionMetrics"
-
-
-class LogFormat(StrEnum):
-    """The format of log records; `auto` is console on a terminal and JSON elsewhere."""
-
-    AUTO = "auto"
-    CONSOLE = "console"
-    JSON = "json"
-
-
-class LogLevel(StrEnum):
-    """The lowest level that is logged."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class AdoptionPolicy(StrEnum):
-    """What a child's first apply does with an object that has another owner."""
-
-    REFUSE = "refuse"
-    ADOPT = "adopt"
-
-
-class Group(StrEnum):
-    """A section of the help; the values are its headings."""
-
-    CLUSTER = "cluster"
-    EMBEDDED = "embedded API, used when no cluster is named"
-    SOURCES = "sources"
-    ENGINE = "engine"
-    ELECTION = "leader election"
-    PROCESS = "process"
-    KRO = "kro's flags that have no effect"
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option; `aliases` are other names of the same flag."""
-
-    group: Group
-    flag: str
-    values: Values
-    default: str
-    help: str
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """Return the flag and its aliases with their dashes."""
-        return tuple(f"--{name}" for name in (self.flag, *self.aliases))
-
-    @property
-    def negation(self) -> str:
-        """Return the flag that disables what is enabled by default; empty if there is none."""
-        return f"--no-{self.flag}" if self.is_switch and self.default == "true" else ""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Return the environment variables, one for each name."""
-        names = (self.flag, *self.aliases)
-        return tuple(PREFIX + name.upper().replace("-", "_") for name in names)
-
-    @property
-    def field(self) -> str:
-        """Return the field of `Settings`; empty if the option is ignored."""
-        return "" if self.is_ignored else self.flag.replace("-", "_")
-
-    @property
-    def is_switch(self) -> bool:
-        """Return whether the flag alone means true."""
-        return self.values is BOOLEAN
-
-    @property
-    def is_ignored(self) -> bool:
-        """Return whether it is accepted only for compatibility with kro."""
-        return self.group is Group.KRO
-
 
 _Row = tuple[str, Values, str, str] | tuple[str, Values, str, str, tuple[str, ...]]
 
@@ -231,8 +147,16 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "default-service-account",
             NAME,
             "",
-            "impersonate this service account, of the source's namespace, for sources that name "
-            "none; without it they use the controller's permissions",
+            "impersonate this service account for sources that name none, in the source's "
+            "namespace, and for instances without a source, in the instance's namespace; without "
+            "it both use the controller's permissions",
+        ),
+        (
+            "instances-own-namespace-only",
+            BOOLEAN,
+            "false",
+            "reject children outside of the instance's namespace for instances without a source; "
+            "for others spec.allow of the source decides",
         ),
         (
             "no-cross-namespace-refs",
@@ -261,6 +185,27 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "",
             "folder for fetched repositories; by default a temporary one that is removed at exit",
         ),
+        (
+            "storage-size",
+            BYTES,
+            "2Gi",
+            "size of the volume for fetched repositories: they use at most 7/8 of it, those of one "
+            "namespace half of that, and the least recently used are deleted first; 0: no limit",
+        ),
+        (
+            "source-documents",
+            COUNT,
+            "100000",
+            "maximum number of documents of all sources; those of one namespace may be half of "
+            "what the others leave",
+        ),
+        (
+            "source-size",
+            BYTES,
+            "256Mi",
+            "maximum size of the manifests of all sources; those of one namespace may be half of "
+            "what the others leave; 0: no limit",
+        ),
         ("source-concurrent-reconciles", COUNT, "4", "number of sources reconciled concurrently"),
     ),
     Group.ENGINE: (
@@ -283,7 +228,8 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             one_of(AdoptionPolicy),
             "refuse",
             "on the first apply of a child that exists and has another owner: reject changes to "
-            "it, or adopt it",
+            "it; reject them, unless it is in the instance's namespace and the instance has the "
+            'annotation gitops.kro.run/adopt: "true"; or adopt it',
         ),
         (
             "tracking-mode",
@@ -312,6 +258,12 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "them, or none",
         ),
         ("evaluation-limit", POSITIVE_DURATION, "50ms", "time limit for one CEL expression"),
+        (
+            "instance-evaluation-limit",
+            DURATION,
+            "5s",
+            "limit on the CPU time of all CEL expressions in one reconcile of an instance; 0: none",
+        ),
         ("events", BOOLEAN, "true", "emit Kubernetes Events"),
         ("feature-gates", gates(Gate), "", "enable or disable kro's feature gates"),
         ("rgd-max-collection-size", COUNT, "1000", "maximum number of objects of one forEach"),
@@ -356,7 +308,8 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "dynamic-controller-concurrent-reconciles",
             COUNT,
             "16",
-            "number of instances reconciled concurrently",
+            "number of instances of one namespace reconciled concurrently; of all namespaces "
+            "together twice as many",
         ),
         (
             "dynamic-controller-rate-limiter-min-delay",
@@ -421,8 +374,9 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
         (
             "metrics-bind-address",
             ADDRESS,
-            ":8078",
-            "address to serve /metrics at; 0: none, the default with the embedded API",
+            "127.0.0.1:8078",
+            "address to serve /metrics at, without authentication; 0: none, the default with the "
+            "embedded API",
         ),
         (
             "health-probe-bind-address",

@@ -1,9 +1,9 @@
 """
 Flags and environment → `Settings`.
 
-A flag beats the environment, and the environment beats the default. What is wrong is gathered, so
-that a manifest is corrected once. `KUBECONFIG` is not read: a cluster must be named, and where none
-is, there is the embedded API.
+A flag takes precedence over the environment, and the environment over the default. All problems are
+reported together. `KUBECONFIG` is not read: a cluster must be named, otherwise the embedded API is
+used.
 
 The options themselves are the table in `flags`.
 """
@@ -17,15 +17,8 @@ from typing import Any
 
 from kro_gitops.errors import UserError
 from kro_gitops.settings.address import Address
-from kro_gitops.settings.flags import (
-    OPTIONS,
-    AdoptionPolicy,
-    Gate,
-    Group,
-    LogFormat,
-    LogLevel,
-    Option,
-)
+from kro_gitops.settings.flags import OPTIONS
+from kro_gitops.settings.option import AdoptionPolicy, Gate, Group, LogFormat, LogLevel, Option
 from kro_gitops.settings.tracking_options import Method, Mode
 
 __all__ = [
@@ -62,7 +55,7 @@ class LocalSource:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that a controller is told at its start; made by `parse_settings`. Times are seconds."""
+    """The settings of a controller, from `parse_settings`. Times are seconds."""
 
     kubeconfig: PurePath | None
     context: str
@@ -70,9 +63,9 @@ class Settings:
     client_qps: float  # 0: no limit
     client_burst: int
 
-    data_dir: PurePath | None  # None: the one of the user
+    data_dir: PurePath | None  # None: the default of the user
     ephemeral: bool
-    snapshot: PurePath | None  # None: what is in the folder
+    snapshot: PurePath | None  # None: the data of the folder
     embedded_host: str
     embedded_port: int  # 0: any that is free
     embedded_workloads: bool
@@ -91,6 +84,7 @@ class Settings:
     repo_name: str
     repo_namespace: str
     default_service_account: str
+    instances_own_namespace_only: bool
     no_cross_namespace_refs: bool
     watch_namespaces: tuple[str, ...]  # empty: all
     allow_private_networks: bool
@@ -98,6 +92,9 @@ class Settings:
     allowed_git_hosts: tuple[str, ...]
     webhook_bind_address: Address | None
     storage_path: PurePath | None  # None: a temporary folder
+    storage_size: int  # bytes; 0: no limit
+    source_documents: int  # of all sources
+    source_size: int  # bytes of all manifests; 0: no limit
     source_concurrent_reconciles: int
 
     install_crds: bool
@@ -109,6 +106,7 @@ class Settings:
     argocd_label_key: str
     propagate_labels: tuple[str, ...]
     evaluation_limit: float
+    instance_evaluation_limit: float  # 0: none
     events: bool
     feature_gates: frozenset[str]  # those that are on: `Gate.OMIT in settings.feature_gates`
     rgd_max_collection_size: int
@@ -123,7 +121,7 @@ class Settings:
     dynamic_controller_rate_limiter_max_delay: float
 
     leader_elect: bool
-    leader_election_namespace: str  # empty: that of the pod
+    leader_election_namespace: str  # empty: the namespace of the pod
     leader_election_lease_duration: float
     leader_election_renew_deadline: float
     leader_election_retry_period: float
@@ -137,17 +135,17 @@ class Settings:
     log_format: LogFormat
     log_level: LogLevel
 
-    remembered: LocalSource | None = None  # who was named with a folder in an earlier run
-    ignored: tuple[str, ...] = ()  # flags and variables that were given and mean nothing here
+    remembered: LocalSource | None = None  # the local folder of an earlier run
+    ignored: tuple[str, ...] = ()  # flags and variables without effect that were given
 
     @property
     def is_embedded(self) -> bool:
-        """Return whether no cluster was named, so that it is to be the embedded one."""
+        """Return True if no cluster was named: then the embedded API is used."""
         return not (self.kubeconfig or self.context or self.in_cluster)
 
 
 class SettingsError(UserError):
-    """Flags or variables that mean nothing, with every problem found."""
+    """Invalid flags or variables, with every problem found."""
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         super().__init__("bad-setting", "\n".join(problems))
@@ -156,7 +154,7 @@ class SettingsError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The text of an option, and where it stands; nowhere, if it is the default."""
+    """The text of an option, and the flag or variable it is from; none for the default."""
 
     text: str
     place: str = ""
@@ -169,7 +167,7 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
         if option.flag in flags:
             given[option.flag] = _Given(flags[option.flag], option.flags[0])
         else:
-            # An empty variable is how manifests and shells say that there is none.
+            # In manifests and shells, an empty variable means that there is none.
             name = next((each for each in option.variables if environment.get(each)), None)
             given[option.flag] = _Given(environment[name], name) if name else _Given(option.default)
     values: dict[str, Any] = {}
@@ -186,11 +184,9 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
             values[option.field] = value
     if not problems:  # values that could not be read cannot be compared
         problems += chain(
-            _cluster_problems(given, values),
-            _embedded_problems(given, values, environment),
-            _once_problems(given, values),
-            _repository_problems(given, values),
-            _contradictions(values),
+            _cluster_problems(given, values, environment),
+            _run_problems(given, values),
+            _time_problems(values),
         )
     if problems:
         raise SettingsError(tuple(problems))
@@ -204,26 +200,21 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
     return Settings(**values, ignored=ignored)
 
 
-def _cluster_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Return what is wrong with the way to a cluster: there must not be two."""
-    named = _named_clusters(given, values)
-    if values["in_cluster"] and len(named) > 1:
-        names = " and ".join(named)
-        yield f"{names} cannot be used together: a pod's service account needs no kubeconfig"
-
-
 def _named_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> list[str]:
     """Return where a cluster is named."""
     fields = {"in-cluster": "in_cluster", "kubeconfig": "kubeconfig", "context": "context"}
     return [given[flag].place for flag, field in fields.items() if values[field]]
 
 
-def _embedded_problems(
+def _cluster_problems(
     given: Mapping[str, _Given], values: Mapping[str, Any], environment: Mapping[str, str]
 ) -> Iterator[str]:
-    """Return what is wrong with the embedded API, or with having it at all."""
+    """Yield the problems with the choice of a cluster or of the embedded API."""
     named = _named_clusters(given, values)
-    # A variable may be set for good, for the times without a cluster.
+    if values["in_cluster"] and len(named) > 1:
+        names = " and ".join(named)
+        yield f"{names} cannot be used together: a pod's service account needs no kubeconfig"
+    # A variable may be set permanently, for runs without a cluster.
     about = [f"--{flag}" for flag in _EMBEDDED_FLAGS if given[flag].place == f"--{flag}"]
     if named and about:
         yield f"{about[0]} is for the embedded API, and {named[0]} names a cluster"
@@ -241,24 +232,20 @@ def _embedded_problems(
         place = given["leader-elect"].place
         yield f"{place} is for replicas in a cluster: give --in-cluster, --kubeconfig or --context"
     elif environment.get(_POD_VARIABLE) and not any(given[flag].place for flag in _EMBEDDED_FLAGS):
-        # Somebody who forgot a flag would wonder why nothing happens in the cluster.
+        # A user who forgot a flag would wonder why nothing happens in the cluster.
         yield (
             "no cluster is named, and this is a pod: use --in-cluster for its own cluster, or "
             "--ephemeral or --data-dir FOLDER for the embedded API"
         )
 
 
-def _once_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Return what is wrong with when to end."""
+def _run_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the problems with `--once` and with the repository that was named."""
     if given["timeout"].place == "--timeout" and not values["once"]:
         yield "--timeout needs --once"
     if values["once"] and values["leader_elect"]:
         place = given["leader-elect"].place
         yield f"--once and {place} cannot be used together: another replica may be the leader"
-
-
-def _repository_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Return what is wrong with the repository that was named."""
     about = ("branch", "tag", "semver", "commit", "path", "repo-secret")
     alone = [given[flag].place for flag in about if given[flag].place and not values["repo"]]
     if alone:
@@ -270,7 +257,8 @@ def _repository_problems(given: Mapping[str, _Given], values: Mapping[str, Any])
         yield f"{' and '.join(chosen)} cannot be used together"
 
 
-def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
+def _time_problems(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the durations that contradict each other."""
     if (
         values["dynamic_controller_rate_limiter_min_delay"]
         > values["dynamic_controller_rate_limiter_max_delay"]
@@ -288,7 +276,7 @@ def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
     if lease < 1:
         yield "--leader-election-lease-duration is shorter than 1s, which a Lease cannot store"
     if not lease > renewal > pause:
-        # A leader that may still hope to renew must not have a successor yet.
+        # While a leader may still renew its lease, there must be no successor.
         yield (
             "--leader-election-lease-duration must be longer than "
             "--leader-election-renew-deadline, and that longer than --leader-election-retry-period"

@@ -28,6 +28,8 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, 
 _PART = r"([0-9]{1,15}\.?[0-9]{0,15}|\.[0-9]{1,15})(ns|us|µs|μs|ms|s|m|h)"
 _DURATION_PART, _DURATION = re.compile(_PART), re.compile(rf"(?:{_PART})+")
 _MAX_SECONDS = 2**63 / 10**9  # what Go's Duration holds
+_QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)(?:([EPTGMk])|([EPTGMK])i)?")
+_POWERS = "KMGTPE"
 # kro itself is `devel` when it was built without a version.
 _VERSION = r"devel|v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?"
 
@@ -128,6 +130,17 @@ def _seconds(text: str, *, may_be_zero: bool) -> float:
     return seconds
 
 
+def _bytes(text: str) -> int:
+    """Parse a quantity of Kubernetes: `2Gi`, `1.5G`, `500000`."""
+    found = _QUANTITY.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    number, decimal, binary = found.groups()
+    base = 1024 if binary else 1000
+    power = _POWERS.index((decimal or binary).upper()) + 1 if decimal or binary else 0
+    return int(float(number) * base**power)
+
+
 def _matching(pattern: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -167,6 +180,7 @@ HOST = Values(
 )
 COUNT = Values(lambda text: _whole(text, 1), "a whole number above 0", "N")
 NATURAL = Values(lambda text: _whole(text, 0), "a whole number, 0 or more", "N")
+BYTES = Values(_bytes, "a number of bytes such as 500Mi, 2Gi or 0", "BYTES")
 PORT = Values(lambda text: _whole(text, 0, 65535), "a port from 0 to 65535", "N")
 INTEGER = Values(_whole, "a whole number", "N")
 RATE = Values(_rate, "a number, 0 or more", "N")

@@ -22,7 +22,7 @@ MAX_FIELD_LENGTH = 2_000  # characters
 MAX_TRACEBACK_LENGTH = 20_000
 
 _RECORD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_RESERVED = ("time", "level", "logger", "msg")
+_RESERVED = ("time", "level", "logger", "msg", "traceback")
 _PLAIN_VALUE = re.compile(r"[^\s\"'=\\]+")
 _COLOURS = {"DEBUG": "2", "WARNING": "33", "ERROR": "31", "CRITICAL": "31"}
 _DIM = "2"
@@ -30,10 +30,10 @@ _DIM = "2"
 
 def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
     """
-    Write the records of all loggers to a stream, and return what does so.
+    Write the records of all loggers to a stream, and return the handler.
 
     `form` is console, json or auto: console on a terminal, JSON elsewhere. Called again, it
-    replaces what it set up before, and leaves handlers of others alone.
+    replaces its own handler, and keeps other handlers.
     """
     root = logging.getLogger()
     for former in [each for each in root.handlers if isinstance(each, _Handler)]:
@@ -52,21 +52,23 @@ def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Ours, to be told from those of others."""
+    """Our handler; the type distinguishes it from others."""
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a record, on one line."""
+    """One JSON object for each record, on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record."""
-        written = {
+        """Format a record."""
+        written: dict[str, object] = {
             "time": _timestamp(record).strftime("%Y-%m-%dT%H:%M:%S.") + f"{_milliseconds(record)}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "msg": _cut(record.getMessage()),
-            **{_unreserved_key(key): _plain(value) for key, value in _fields(record)},
         }
+        for key, value in _fields(record):
+            # A field must not replace a part of the record itself.
+            written[f"field_{key}" if key in _RESERVED else key] = _plain(value)
         trace = _traceback(self, record)
         if trace:
             written["traceback"] = trace
@@ -74,14 +76,14 @@ class JsonFormatter(logging.Formatter):
 
 
 class ConsoleFormatter(logging.Formatter):
-    """A line a record: time, level, message, fields; a traceback below it."""
+    """A line for each record: time, level, message, fields; a traceback below it."""
 
     def __init__(self, *, coloured: bool = False) -> None:
         super().__init__()
         self._coloured = coloured
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record."""
+        """Format a record."""
         moment = _timestamp(record).astimezone()
         clock = f"{moment.strftime('%H:%M:%S')}.{_milliseconds(record)}"
         level = self._paint(record.levelname[0], _COLOURS.get(record.levelname, ""))
@@ -106,13 +108,8 @@ def _fields(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
         yield "error", f"{type(error).__name__}: {error}"
 
 
-def _unreserved_key(key: str) -> str:
-    """Keep a field from passing for a part of the record itself."""
-    return f"field_{key}" if key in _RESERVED or key == "traceback" else key
-
-
 def _plain(value: object) -> object:
-    """Make a value JSON of bounded size."""
+    """Convert a value to JSON of bounded size."""
     match value:
         case None | bool():
             return value
@@ -148,7 +145,7 @@ def _cut(text: str) -> str:
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    """Return where an error came from; of a long story, the end says most."""
+    """Return the traceback of an error; of a long one, the end."""
     if not record.exc_info:
         return ""
     text = formatter.formatException(record.exc_info)
@@ -164,7 +161,7 @@ def _milliseconds(record: logging.LogRecord) -> str:
 
 
 def _quote(value: object) -> str:
-    """Print a value so that it is seen where it ends."""
+    """Format a value, in quotes if it has blanks."""
     if not isinstance(value, str):
         return _visible(_dumps(value))
     if _PLAIN_VALUE.fullmatch(value):
@@ -173,7 +170,7 @@ def _quote(value: object) -> str:
 
 
 def _visible(text: str) -> str:
-    """Keep a text on its line, and from steering the terminal."""
+    """Escape characters that would end the line or control the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

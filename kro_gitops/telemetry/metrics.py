@@ -148,6 +148,17 @@ class Metrics:
     runtime_creation_duration_seconds = histogram(
         "Time to prepare a graph pass for an instance", _SHORT_BUCKETS
     )
+    kro_gitops_evaluation_cpu_seconds_total = counter(
+        "CPU time spent on the expressions of instances", "gvr", "namespace"
+    )
+    kro_gitops_evaluation_stopped_total = counter(
+        "Reconciles stopped because the expressions of the instance took too long",
+        "gvr",
+        "namespace",
+    )
+    kro_gitops_evaluation_waiting = gauge(
+        "Reconciles that wait for a turn to evaluate further expressions"
+    )
     runtime_node_ignored_check_total = counter("Evaluations of includeWhen")
     runtime_node_ignored_total = counter("Nodes skipped because of includeWhen")
     runtime_node_ready_check_total = counter("Evaluations of readyWhen")
@@ -318,6 +329,18 @@ class Metrics:
     )
     kro_gitops_source_ready = gauge("1 if the source is ready, 0 if not", "source")
     kro_gitops_source_objects = gauge("Objects in the source's inventory", "source")
+    kro_gitops_source_documents = gauge("Documents of a source that are kept in memory", "source")
+    kro_gitops_source_stale = gauge(
+        "1 if git could not be read in time, so that the revision may be outdated", "source"
+    )
+    kro_gitops_fetch_wait_seconds = histogram(
+        "Time that an operation of git waited for its namespace's share of threads",
+        _SOURCE_BUCKETS,
+    )
+    kro_gitops_storage_bytes = gauge("Bytes of fetched repositories on disk")
+    kro_gitops_storage_evictions_total = counter(
+        "Fetched repositories deleted to make room for others"
+    )
     kro_gitops_webhooks_total = counter("Webhook deliveries", "forge", "outcome")
     kro_gitops_informer_objects = gauge("Objects in informer caches", "kind")
 
@@ -370,14 +393,14 @@ class _WithoutCreatedSeries:
 
 
 _Instance = tuple[str, str, str]  # gvr, namespace, name
-_ConditionState = tuple[str, str, float]  # status, reason, since when
+_ConditionState = tuple[str, str, float]  # status, reason, time of the last transition
 
 
 class ConditionAges:
     """
-    `instance_condition_current_status_seconds`: since when each condition is what it is.
+    `instance_condition_current_status_seconds`: the age of the status of each condition.
 
-    Computed when it is read, so that it goes on growing while nothing happens. Fed only with the
+    It is computed when it is read, so that it grows while nothing happens. It is only fed with the
     gate `InstanceConditionMetrics`; without it there is no such metric.
     """
 
@@ -390,13 +413,19 @@ class ConditionAges:
         self._known: dict[_Instance, dict[str, _ConditionState]] = {}
 
     def put(self, gvr: str, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
-        """Take over all conditions of an instance; those it had before and has not now are gone."""
+        """Replace all conditions of an instance."""
         instance = (gvr, namespace, name)
         with self._lock:
-            former = self._known.get(instance, {})
-            self._known[instance] = {
-                each.type: self._standing(each, former.get(each.type)) for each in conditions
-            }
+            former, current = self._known.get(instance, {}), dict[str, _ConditionState]()
+            for condition in conditions:
+                type_, status, reason = condition.type, condition.status, condition.reason or ""
+                if condition.changed is not None:
+                    current[type_] = (status, reason, condition.changed.timestamp())
+                elif type_ in former and former[type_][:2] == (status, reason):
+                    current[type_] = former[type_]
+                else:  # without a time, it counts from when it was first seen
+                    current[type_] = (status, reason, self._clock())
+            self._known[instance] = current
 
     def drop(self, gvr: str, namespace: str, name: str) -> None:
         """Forget an instance."""
@@ -423,12 +452,3 @@ class ConditionAges:
         for labels, since in rows:
             family.add_metric(labels, max(0.0, now - since))
         return [family]
-
-    def _standing(self, condition: Condition, former: _ConditionState | None) -> _ConditionState:
-        status, reason = condition.status, condition.reason or ""
-        if condition.changed is not None:
-            return status, reason, condition.changed.timestamp()
-        # Without a time, it counts from when it was first seen so.
-        if former is not None and former[:2] == (status, reason):
-            return former
-        return status, reason, self._clock()

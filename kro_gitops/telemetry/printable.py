@@ -1,9 +1,9 @@
 """
-Text from strangers, made fit to be shown.
+Untrusted text, printed safely.
 
-A file of a hostile repository must not steer the terminal that shows it, nor pass for something
-else in a log or in YAML: what is not printable (control characters, those that turn the direction
-of writing, halves of surrogate pairs) is replaced, and a text of several lines becomes one.
+A file of a hostile repository must not control the terminal that shows it, nor forge lines in a log
+or in YAML: characters that are not printable (control characters, direction overrides, halves of
+surrogate pairs) are replaced, and a text of several lines becomes one.
 """
 
 import json
@@ -17,10 +17,11 @@ _NOT_PLAIN_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def printable(text: str) -> str:
-    """Return a text on one line that holds nothing but printable characters, one for one."""
+    """Return a text on one line with only printable characters, one for one."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else _visible(c) for c in text)
+    shown = [c if c.isprintable() else " " if c in _BLANKS else _REPLACEMENT for c in text]
+    return "".join(shown)
 
 
 def printable_lines(text: str) -> str:
@@ -28,23 +29,15 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def _visible(character: str) -> str:
-    return " " if character in _BLANKS else _REPLACEMENT
-
-
 def columns(text: str) -> int:
-    """Count how many columns of a terminal a printable text takes."""
-    return len(text) if text.isascii() else sum(map(_columns_of, text))
-
-
-def _columns_of(character: str) -> int:
-    if combining(character):
-        return 0
-    return 2 if east_asian_width(character) in "WF" else 1
+    """Count the columns of a terminal that a printable text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def to_json(value: Any) -> str:
-    """Print JSON as people read it: letters as they are, all else escaped."""
+    """Format JSON for users: letters as they are, everything else escaped."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     return _NOT_PLAIN_ASCII.sub(_escaped, text) + "\n"
 

@@ -17,9 +17,9 @@ again. So the application is looked at first:
 | prune, and a tool (Helm, Kustomize, …), or only the top folder | refused: not the same objects |
 | otherwise | fine: both write the same |
 
-Deleting an application deletes all that carries its name, and leaves out what says
-`Delete=false`; so our objects say that. They do not say `Prune=false`: a person who tells the
-application to prune means it, and we take that option on an object as a wish not to be pruned.
+Deleting an application deletes all objects that have its name, except those with the option
+`Delete=false`; so our objects have that option. They do not have `Prune=false`: a user who prunes
+the application means it, and on an object in git we read that option as a request not to prune.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,9 +75,9 @@ def application_conflict(
     application: KubeObject | None, *, url: str, revision: str, paths: Sequence[str]
 ) -> str:
     """
-    Say why an application must not show our objects; empty if it may.
+    Return why an application must not show our objects; empty if it may.
 
-    `revision` is what people call it: a branch, a tag, a commit, empty for the remote's HEAD.
+    `revision` is as written in the spec: a branch, a tag, a commit, empty for the remote's HEAD.
     """
     if application is None:
         return "the application does not exist; create it first, or remove tracking.application"
@@ -113,10 +113,13 @@ def _differences(
     for source in sources:
         theirs = _text(source.get("repoURL"))
         if _place(theirs) != _place(url):
-            yield f"its repository {_printable(theirs)} is not that of the source"
-        wanted = _text(source.get("targetRevision"))
-        if _revision(wanted) != _revision(revision):
-            yield f"its revision {wanted or _HEAD} is not that of the source ({revision or _HEAD})"
+            # Credentials in the URL are not shown.
+            host, port, path = _place(theirs)
+            shown = f"{host}:{port}/{path}" if port else f"{host}/{path}"
+            yield f"its repository {shown} is not that of the source"
+        target = _text(source.get("targetRevision"))
+        if _revision(target) != _revision(revision):
+            yield f"its revision {target or _HEAD} is not that of the source ({revision or _HEAD})"
     found = {_folder(_text(source.get("path"))) for source in sources}
     ours = {_folder(path) for path in paths} or {"."}
     if found != ours:
@@ -153,12 +156,6 @@ def _place(url: str) -> tuple[str, int | None, str]:
 
 def _repository(path: str) -> str:
     return path.strip("/").removesuffix(".git")
-
-
-def _printable(url: str) -> str:
-    """Return an address without whoever logs in there."""
-    host, port, path = _place(url)
-    return f"{host}:{port}/{path}" if port else f"{host}/{path}"
 
 
 def _revision(text: str) -> str:

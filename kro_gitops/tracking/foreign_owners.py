@@ -1,9 +1,9 @@
 """
 Does another client own this object already?
 
-Before a source writes an object for the first time it looks at the one in the cluster. If another
-tool keeps that, two would write in turns forever, so the source leaves it alone and says whose it
-is, unless it was told to adopt. The first row that fits is the answer:
+Before a source writes an object for the first time it reads the one in the cluster. If another tool
+manages that object, the two would overwrite each other endlessly. So the source leaves it alone and
+reports the owner, unless it may adopt the object. The first row that matches decides:
 
 | found on the object | owner |
 |---|---|
@@ -26,7 +26,7 @@ What means nothing:
   If its tool writes the object as well, the tool's field manager gives it away.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -114,7 +114,12 @@ class _Evidence:
     @classmethod
     def of(cls, live: KubeObject, argocd: ArgoCD, part_of: str) -> "_Evidence":
         metadata = _mapping(live.get("metadata"))
-        entries = list(_entries(metadata))
+        listed = metadata.get("managedFields")
+        entries: list[Mapping[str, Any]] = [
+            entry
+            for entry in (listed if isinstance(listed, list) else ())
+            if isinstance(entry, dict)
+        ]
         marks = TrackingMetadata(
             _written_by_others(metadata, "labels", entries),
             _written_by_others(metadata, "annotations", entries),
@@ -165,7 +170,7 @@ def _flux(evidence: _Evidence) -> ForeignOwner | None:
 def _helm(evidence: _Evidence) -> ForeignOwner | None:
     marks = evidence.marks
     name = marks.annotations.get(_RELEASE_NAME, "")
-    # The label alone is on every object that was rendered from a chart, whoever applied it.
+    # The label alone is on every object that was rendered from a chart, by any tool.
     if marks.labels.get(MANAGED_BY) != "Helm" or not name:
         return None
     namespace = marks.annotations.get(_RELEASE_NAMESPACE, "")
@@ -194,12 +199,6 @@ _RULES: tuple[Callable[[_Evidence], ForeignOwner | None], ...] = (
     _apply_set,
     _manager,
 )
-
-
-def _entries(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    entries = metadata.get("managedFields")
-    if isinstance(entries, list):
-        yield from (entry for entry in entries if isinstance(entry, dict))
 
 
 def _written_by_others(

@@ -1,5 +1,5 @@
 """
-Conditions → health, as Argo CD and people know it.
+Conditions → health, in the terms of Argo CD.
 
 Argo CD has no health for instances and definitions of its own accord: it shows a broken one as
 fine. The decision is a table, read from top to bottom, the first row that fits decides. Its cells
@@ -19,7 +19,7 @@ from kube_objects.refs import KubeObject, ObjectRef
 
 
 class Health(StrEnum):
-    """Argo CD's words."""
+    """The health states of Argo CD."""
 
     HEALTHY = "Healthy"
     PROGRESSING = "Progressing"
@@ -28,7 +28,7 @@ class Health(StrEnum):
 
 
 class Match(StrEnum):
-    """What can be asked about an object."""
+    """A fact about an object that a rule depends on."""
 
     DELETING = "deletionTimestamp is set"
     NO_STATUS = "status is missing or empty"
@@ -46,7 +46,7 @@ class Match(StrEnum):
 
 
 class MessageSource(StrEnum):
-    """What can be told about an object."""
+    """What a message about an object contains."""
 
     FINALIZERS = "what it waits for"
     NOT_PICKED_UP = "not picked up yet"
@@ -112,7 +112,7 @@ _ERRORS = ("ERROR", "FAILED")
 
 
 def health(obj: KubeObject) -> HealthStatus:
-    """Return how an instance or a definition is."""
+    """Return the health of an instance or a definition."""
     facts = _Facts(obj)
     kind = ObjectRef.of(obj).kind
     is_definition = (kind.group, kind.kind) == (KRO_GROUP, _DEFINITION)
@@ -155,6 +155,7 @@ class _Facts:
 
     @property
     def rejection(self) -> Condition | None:
+        """Return the condition by which a controller rejects the present spec, if any."""
         for type_ in _REJECTION_CONDITIONS:
             found = self.find(type_)
             if found and found.status == FALSE and self.is_current(found.observed_generation):

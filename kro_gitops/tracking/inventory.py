@@ -1,12 +1,13 @@
 """
-What a source made: intended, recorded, dropped.
+The inventory of a source: the objects that it has applied or is about to apply.
 
-An entry is written before its object is made, so that nothing is ever made and forgotten. It gets
-the object's uid when that is known, and is dropped when the object is gone or another owner's.
-Nothing in it changes with every commit: a commit that changes one object writes one entry.
+An entry is written before its object is created, so that no object is created and forgotten. It
+gets the object's uid when that is known, and is dropped when the object is deleted or belongs to
+another owner. Nothing in it changes with every commit: a commit that changes one object writes one
+entry.
 
-Entries live on several objects (shards), because an object has a largest size, and because writing
-one costs as much as all it holds. An entry stays on the shard it was first put on.
+Entries are on several objects (shards), because the size of an object is limited and each write
+costs as much as its size. An entry stays on the shard it was first put on.
 """
 
 from collections.abc import Iterable, Iterator, KeysView, Mapping
@@ -17,21 +18,21 @@ from kube_objects.refs import Kind, ObjectRef
 
 SHARD_SIZE = 100  # entries: one that changes has all of its shard written
 
-Key = tuple[str, str, str, str]  # group, kind, namespace, name: an object in whatever version
+Key = tuple[str, str, str, str]  # group, kind, namespace, name: an object in any version
 
 
 def key_of(ref: ObjectRef) -> Key:
-    """Name an object whatever the version it is written in."""
+    """Return the key of an object; its version does not matter."""
     return (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object that a source made, or is about to make (then it has no uid)."""
+    """An object that a source has applied, or is about to apply (then it has no uid)."""
 
     ref: ObjectRef
     uid: str = ""
-    hash: str = ""  # of what git said when it was last applied
+    hash: str = ""  # of the content in git when it was last applied
     stage: str = ""
     path: str = ""
     revision: str = ""  # the commit at which that last changed
@@ -42,7 +43,7 @@ class Entry:
         return key_of(self.ref)
 
     def to_json(self) -> dict[str, str]:
-        """Write it as it stands on a shard."""
+        """Return the form of the entry on a shard."""
         written = {
             "version": self.ref.kind.version,
             "uid": self.uid,
@@ -81,15 +82,16 @@ class Inventory:
     @classmethod
     def of(cls, shards: Mapping[int, Iterable[Entry]]) -> "Inventory":
         """Store what stands on the shards."""
-        made = cls()
+        found = cls()
         for number, entries in sorted(shards.items()):
-            made._sizes.setdefault(number, 0)
+            found._sizes.setdefault(number, 0)
             for entry in entries:
-                if entry.key not in made._entries:
-                    made._entries[entry.key] = entry
-                    made._shards[entry.key] = number
-                    made._sizes[number] += 1
-        return made
+                key = entry.key
+                if key not in found._entries:
+                    found._entries[key] = entry
+                    found._shards[key] = number
+                    found._sizes[number] += 1
+        return found
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -115,15 +117,16 @@ class Inventory:
 
     def put(self, entry: Entry) -> None:
         """Add an entry, or change it."""
-        if self._entries.get(entry.key) == entry:
+        key = entry.key
+        if self._entries.get(key) == entry:
             return
-        if entry.key not in self._shards:
+        if key not in self._shards:
             found = (number for number, size in sorted(self._sizes.items()) if size < SHARD_SIZE)
             number = next(found, max(self._sizes, default=-1) + 1)
-            self._shards[entry.key] = number
+            self._shards[key] = number
             self._sizes[number] = self._sizes.get(number, 0) + 1
-        self._entries[entry.key] = entry
-        self._unwritten.setdefault(self._shards[entry.key], {})[entry.key] = None
+        self._entries[key] = entry
+        self._unwritten.setdefault(self._shards[key], {})[key] = None
 
     def drop(self, key: Key) -> None:
         """Forget an object."""
@@ -133,22 +136,23 @@ class Inventory:
             self._unwritten.setdefault(number, {})[key] = None
 
     def changes(self) -> dict[int, dict[str, Any]]:
-        """Return what must be written, by shard: entries, and `None` for those that are gone."""
-        return {
-            number: {"/".join(key): self._written(number, key) for key in keys}
-            for number, keys in sorted(self._unwritten.items())
-        }
+        """Return what must be written, by shard: entries, and `None` for those to remove."""
+        found: dict[int, dict[str, Any]] = {}
+        for number, keys in sorted(self._unwritten.items()):
+            # An entry that was dropped and added again may be on another shard now.
+            found[number] = {
+                "/".join(key): self._entries[key].to_json()
+                if self._shards.get(key) == number
+                else None
+                for key in keys
+            }
+        return found
 
     def on_shard(self, number: int) -> dict[str, Any]:
-        """Return all that stands on a shard, or should."""
+        """Return all entries of a shard, written or not."""
         keys = [key for key, shard in self._shards.items() if shard == number]
         return {"/".join(key): self._entries[key].to_json() for key in keys}
 
     def written(self, number: int) -> None:
-        """Take note that the changes of a shard were written."""
+        """Record that the changes of a shard are written."""
         self._unwritten.pop(number, None)
-
-    def _written(self, number: int, key: Key) -> dict[str, str] | None:
-        # One that was dropped and came back may stand on another shard now.
-        is_here = self._shards.get(key) == number
-        return self._entries[key].to_json() if is_here else None

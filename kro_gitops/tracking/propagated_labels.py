@@ -1,8 +1,8 @@
 """
 Labels that flow from an instance to its children.
 
-A team's label on an instance should be found on everything the instance is made of. What must not
-flow are labels that tools act on: they would take the child for something of theirs.
+A team's label on an instance should be found on all its children. Labels that tools act on are not
+propagated: a tool would count the child to its own objects.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ _EXCLUDED_DOMAINS = frozenset(
     )
 )
 _EXCLUDED_PARENT_DOMAINS = (".toolkit.fluxcd.io", ".kubernetes.io", ".k8s.io")
-_APP_DOMAIN = "app.kubernetes.io"  # recommended labels, meant for people
+_APP_DOMAIN = "app.kubernetes.io"  # recommended labels, for readers
 _EXCLUDED_KEYS = frozenset((INSTANCE_LABEL, MANAGED_BY))
 
 
@@ -34,13 +34,13 @@ def propagated_labels(
     labels: Mapping[str, str], patterns: Iterable[str], label_key: str
 ) -> dict[str, str]:
     """Return the labels of an instance that its children get; `label_key` is Argo CD's own."""
-    wanted = tuple(patterns)
+    selected = tuple(patterns)
     return {
         key: value
         for key, value in labels.items()
         if key != label_key
         and is_propagated(key)
-        and any(fnmatchcase(key, pattern) for pattern in wanted)
+        and any(fnmatchcase(key, pattern) for pattern in selected)
     }
 
 

@@ -1,19 +1,19 @@
 """
-Parent, child and policy → what the child must carry.
+Parent, child and policy → the metadata that the child must have.
 
-One table says it, by situation. Its first column is the owner reference, which nests the child
-under its instance in Argo CD's tree and keeps Argo CD from ever pruning it; the others are what is
-copied from the instance, by what Argo CD believes: annotations or labels.
+A table decides, by situation. Its first column is the owner reference, which nests the child under
+its instance in Argo CD's tree and keeps Argo CD from ever pruning it; the others are what is copied
+from the instance, by how Argo CD tracks: by annotation or by label.
 
-The result goes into the same server-side apply as the child itself. So there is nothing to undo:
-when the instance's id changes, the next apply carries the new one; when it goes, the next apply
-carries none, and the server takes away what our field manager wrote and nothing else.
+The result is part of the same server-side apply as the child itself. So there is nothing to undo:
+when the instance's id changes, the next apply has the new one; when it is removed, the next apply
+has none, and the server removes what our field manager wrote and nothing else.
 
-A template's own values win, with a warning. Two things are refused: keys of ours in a template,
-and an id by which a child that nobody owns claims to be in git.
+A template's own values win, with a warning. Two things are rejected: keys of ours in a template,
+and a tracking id by which a child without an owner reference claims to be in git.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import Flag, StrEnum, auto
 from typing import Any
@@ -48,7 +48,7 @@ class Role(StrEnum):
 
     CHILD = "child"  # also one that is an instance itself: its children inherit from it
     EXTERNAL = "external"
-    SHARED = "shared"  # made for several instances
+    SHARED = "shared"  # created for several instances
 
 
 class Situation(StrEnum):
@@ -69,7 +69,7 @@ class Owner(StrEnum):
 
 
 class Copy(Flag):
-    """What is taken over from the instance, byte for byte."""
+    """What is copied from the instance, byte for byte."""
 
     IDS = auto()
     LABEL = auto()
@@ -94,14 +94,14 @@ _OWNED = Row((Owner.INSTANCE,), Copy.IDS, Copy.IDS | Copy.LABEL)
 TABLE: Mapping[Situation, Row] = {
     Situation.SAME_NAMESPACE: _OWNED,
     Situation.CLUSTER_INSTANCE: _OWNED,
-    # A label on an object that nobody owns would make Argo CD prune it, so none is copied.
+    # A label on an object without an owner would make Argo CD prune it, so none is copied.
     Situation.OUT_OF_REACH: Row((), Copy.IDS, _NOTHING),
     Situation.OUT_OF_REACH_LABELLED: Row((), Copy.IDS, Copy.LABEL),
     Situation.EXTERNAL: _UNSTAMPED,
     Situation.SHARED: _UNSTAMPED,
 }
 
-# What Argo CD must be told about an object that carries its marks, but no owner reference:
+# Options for Argo CD on an object that has its tracking metadata, but no owner reference:
 # deleting the application would delete it, out of order.
 _PROTECTION_OPTIONS: Mapping[str, tuple[str, ...]] = {
     ARGOCD_SYNC_OPTIONS: ("Delete=false", "Prune=false"),
@@ -135,7 +135,7 @@ class Parent:
 
     @classmethod
     def of(cls, obj: KubeObject) -> "Parent":
-        """Read it off a live instance."""
+        """Return the parent that a live instance is."""
         metadata = _mapping(obj.get("metadata"))
         return cls(
             ObjectRef.of(obj),
@@ -151,15 +151,18 @@ class Child:
 
     ref: ObjectRef
     marks: TrackingMetadata = field(default_factory=TrackingMetadata)
-    owners: object = None  # metadata.ownerReferences, whatever the author made of it
+    owners: object = None  # metadata.ownerReferences, as written by the author
     role: Role = Role.CHILD
 
     @classmethod
     def of(cls, obj: KubeObject, role: Role = Role.CHILD, ref: ObjectRef | None = None) -> "Child":
-        """Read it off a desired object; `ref` is its name, if that is known already."""
+        """Return the child that a desired object is; `ref` is its name, if known already."""
         metadata = _mapping(obj.get("metadata"))
         owners = metadata.get("ownerReferences")
-        return cls(ref or ObjectRef.of(obj), _marks(metadata), owners, role)
+        marks = TrackingMetadata(
+            _texts(metadata.get("labels")), _texts(metadata.get("annotations"))
+        )
+        return cls(ref or ObjectRef.of(obj), marks, owners, role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +211,8 @@ class Stamper:
     """
     Stamps the children of one instance.
 
-    What is taken over from the instance is the same for all its children in the same situation,
-    so it is computed once.
+    What is copied from the instance is the same for all its children in the same situation, so it
+    is computed once.
     """
 
     def __init__(self, parent: Parent, policy: Policy) -> None:
@@ -217,19 +220,19 @@ class Stamper:
         self._policy = policy
         self._copied: dict[Situation, TrackingMetadata] = {}
         self._flowing = propagated_labels(parent.labels, policy.flowing, policy.argocd.label_key)
-        # For people: where the instance of a child came from. kro's labels name the instance.
+        # For readers: where the instance of a child came from. kro's labels name the instance.
         self._origin = {
             key: parent.annotations[key]
             for key in (SOURCE, SOURCE_PATH)
             if key in parent.annotations
         }
 
-    def stamp(self, child: Child) -> Stamp:
-        """Return what a child must carry."""
+    def check(self, child: Child) -> Situation:
+        """Return the situation of a child; raise `RefusedError` if it must not be applied."""
         found = situation(self._parent, child, self._policy)
         row = TABLE[found]
         if not row.is_marked:
-            return NO_STAMP
+            return found
         marks = child.marks
         for section, keys in (("labels", marks.labels), ("annotations", marks.annotations)):
             for key in keys:
@@ -239,16 +242,49 @@ class Stamper:
                         f'{child.ref}: {section} with prefix "{GITOPS_PREFIX}" '
                         f"are reserved for internal use: {key}",
                     )
-        owners = tuple(_owner(each, self._parent, child) for each in row.owners)
-        if not owners and not merge_owners(child.owners, owners):
-            _reject_claim(child)
+        if not row.owners and not merge_owners(child.owners, ()):
+            written = marks.annotations.get(ARGOCD_TRACKING_ID, "")
+            claim = parse_tracking_id(written)
+            if claim is not None and claim.names(child.ref):
+                raise RefusedError(
+                    "KG-T01",
+                    f"{child.ref}: the template sets the tracking id {written!r}, which names the "
+                    "child as an object in git; it has no owner reference, so Argo CD would prune "
+                    "it",
+                    hint=f"remove {ARGOCD_TRACKING_ID} from the template: the instance's id is "
+                    "copied",
+                )
+        return found
 
+    def stamp(self, child: Child) -> Stamp:
+        """Return what a child must carry; raise `RefusedError` if it must not be applied."""
+        found = self.check(child)
+        row, marks = TABLE[found], child.marks
+        if not row.is_marked:
+            return NO_STAMP
+        owners = tuple(
+            owner_reference(self._parent.ref, self._parent.uid, child.ref)
+            for _ in row.owners  # the instance is the only kind of owner
+        )
         copied = self._copied.get(found)
         if copied is None:
-            copied = self._copied[found] = _copied(self._parent, row, self._policy)
-        warnings: tuple[Problem, ...] = ()
+            copied = self._copied[found] = _copied_metadata(self._parent, row, self._policy)
+        warnings: list[Problem] = []
         if copied.labels or copied.annotations:
-            warnings = tuple(_overridden(copied, child))
+            for section, ours, theirs in (
+                ("labels", copied.labels, marks.labels),
+                ("annotations", copied.annotations, marks.annotations),
+            ):
+                warnings += [
+                    Problem(
+                        "tracking-overridden",
+                        f"{child.ref}: the template sets {key}, so the instance's is not copied",
+                        Spot(("metadata", section, key)),
+                        severity=Severity.WARNING,
+                    )
+                    for key, value in ours.items()
+                    if key in theirs and theirs[key] != value
+                ]
             # The ids belong together: one of the template and one of the instance mean nothing.
             has_own_ids = not marks.annotations.keys().isdisjoint(_IDS)
             copied = TrackingMetadata(
@@ -256,9 +292,17 @@ class Stamper:
             )
         labels = {**_missing(self._flowing, marks.labels), **copied.labels}
         annotations = {**copied.annotations, **self._origin}
-        if not owners and _is_marked(child, copied, self._policy.argocd):
+        if not owners and self._is_tracked(marks, copied):
             annotations |= _protection_options(marks.annotations)
-        return Stamp(labels, annotations, owners, warnings)
+        return Stamp(labels, annotations, owners, tuple(warnings))
+
+    def _is_tracked(self, marks: TrackingMetadata, copied: TrackingMetadata) -> bool:
+        """Return whether Argo CD would count a child with this metadata to an application."""
+        argocd = self._policy.argocd
+        if argocd.method.reads_label:
+            return argocd.label_key in copied.labels or argocd.label_key in marks.labels
+        ids = {**marks.annotations, **copied.annotations}
+        return parse_tracking_id(ids.get(ARGOCD_TRACKING_ID, "")) is not None
 
 
 def stamp(parent: Parent, child: Child, policy: Policy) -> Stamp:
@@ -266,54 +310,21 @@ def stamp(parent: Parent, child: Child, policy: Policy) -> Stamp:
     return Stamper(parent, policy).stamp(child)
 
 
-def _owner(owner: Owner, parent: Parent, child: Child) -> OwnerReference:
-    match owner:
-        case Owner.INSTANCE:
-            return owner_reference(parent.ref, parent.uid, child.ref)
-
-
-def _copied(parent: Parent, row: Row, policy: Policy) -> TrackingMetadata:
-    """Return what is taken over of Argo CD's marks on the instance."""
+def _copied_metadata(parent: Parent, row: Row, policy: Policy) -> TrackingMetadata:
+    """Return what children get of the instance's tracking metadata."""
     if policy.mode is Mode.NATIVE:
         return TrackingMetadata()
     argocd = policy.argocd
-    wanted = row.by_label if argocd.method.reads_label else row.by_annotation
+    copies = row.by_label if argocd.method.reads_label else row.by_annotation
     label = parent.labels.get(argocd.label_key)
+    written = parent.annotations.get(ARGOCD_TRACKING_ID, "")
+    # The tracking id with its installation id, or neither.
+    has_ids = not isinstance(written, str) or parse_tracking_id(written) is not None
+    ids = {key: parent.annotations[key] for key in _IDS if key in parent.annotations}
     return TrackingMetadata(
-        {argocd.label_key: label} if label and Copy.LABEL in wanted else {},
-        _ids(parent.annotations) if Copy.IDS in wanted else {},
+        {argocd.label_key: label} if label and Copy.LABEL in copies else {},
+        ids if has_ids and Copy.IDS in copies else {},
     )
-
-
-def _ids(annotations: Mapping[str, Any]) -> dict[str, str]:
-    """Return the tracking id with its installation id, or neither."""
-    written = annotations.get(ARGOCD_TRACKING_ID, "")
-    if isinstance(written, str) and parse_tracking_id(written) is None:
-        return {}
-    return {key: annotations[key] for key in _IDS if key in annotations}
-
-
-def _overridden(copied: TrackingMetadata, child: Child) -> Iterator[Problem]:
-    for section, ours, theirs in (
-        ("labels", copied.labels, child.marks.labels),
-        ("annotations", copied.annotations, child.marks.annotations),
-    ):
-        for key, value in ours.items():
-            if key in theirs and theirs[key] != value:
-                yield Problem(
-                    "tracking-overridden",
-                    f"{child.ref}: the template sets {key}, so the instance's is not copied",
-                    Spot(("metadata", section, key)),
-                    severity=Severity.WARNING,
-                )
-
-
-def _is_marked(child: Child, kept: TrackingMetadata, argocd: ArgoCD) -> bool:
-    """Return whether Argo CD would take a child for an application's, whoever marked it."""
-    if argocd.method.reads_label:
-        return argocd.label_key in kept.labels or argocd.label_key in child.marks.labels
-    ids = {**child.marks.annotations, **kept.annotations}
-    return parse_tracking_id(ids.get(ARGOCD_TRACKING_ID, "")) is not None
 
 
 def _protection_options(annotations: Mapping[str, str]) -> dict[str, str]:
@@ -327,30 +338,14 @@ def _protection_options(annotations: Mapping[str, str]) -> dict[str, str]:
     return options
 
 
-def _reject_claim(child: Child) -> None:
-    written = child.marks.annotations.get(ARGOCD_TRACKING_ID, "")
-    found = parse_tracking_id(written)
-    if found is not None and found.names(child.ref):
-        raise RefusedError(
-            "KG-T01",
-            f"{child.ref}: the template sets the tracking id {written!r}, which names the child as "
-            "an object in git; it has no owner reference, so Argo CD would prune it",
-            hint=f"remove {ARGOCD_TRACKING_ID} from the template: the instance's id is copied",
-        )
-
-
 def _missing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in ours.items() if key not in theirs}
-
-
-def _marks(metadata: Mapping[str, Any]) -> TrackingMetadata:
-    return TrackingMetadata(_texts(metadata.get("labels")), _texts(metadata.get("annotations")))
 
 
 def _texts(value: object) -> dict[str, str]:
     if not value:
         return {}
-    # A value that is no text will be refused by the server, but its key is taken.
+    # The server rejects a value that is no text, but its key is in use.
     return {key: text if isinstance(text, str) else "" for key, text in _mapping(value).items()}
 
 

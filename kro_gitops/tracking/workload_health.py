@@ -1,9 +1,8 @@
 """
-The health of any object: is it there, is it getting there, or is something wrong with it.
+The health of objects that are neither instances nor definitions.
 
-Instances and definitions have rules of their own (`tracking.health`). For all else the object's
-own status is read: for the workloads everybody has by name, for the rest by the conventions that
-conditions follow. An object that says nothing about itself is fine as soon as it exists.
+It follows from the object's own status: by rules for the common workloads, by the conventions of
+conditions for all other kinds. An object without a status is healthy as soon as it exists.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +30,7 @@ _HEALTHY = HealthStatus(Health.HEALTHY, "")
 
 
 def workload_health(obj: KubeObject) -> HealthStatus:
-    """Return how an object is that is neither an instance nor a definition."""
+    """Return the health of an object that is neither an instance nor a definition."""
     metadata, status = mapping(obj, "metadata"), mapping(obj, "status")
     if metadata.get("deletionTimestamp") is not None:
         listed = metadata.get("finalizers")
@@ -43,8 +42,7 @@ def workload_health(obj: KubeObject) -> HealthStatus:
     if type(observed) is int and observed != metadata.get("generation"):
         return _progressing("spec change not processed")
     kind = ObjectRef.of(obj).kind
-    judge = _BY_KIND.get((kind.group, kind.kind), _by_conditions)
-    return judge(obj)
+    return _BY_KIND.get((kind.group, kind.kind), _by_conditions)(obj)
 
 
 def find_condition(obj: KubeObject, type_: str) -> Condition | None:
@@ -58,7 +56,7 @@ def is_failing(condition: Condition) -> bool:
 
 
 def condition_text(condition: Condition | None) -> str:
-    """Return what a condition says."""
+    """Return the message of a condition, or its reason."""
     return (condition.message or condition.reason or "") if condition else ""
 
 
@@ -104,9 +102,9 @@ def _counted(obj: KubeObject, *needs: tuple[str, int, str]) -> HealthStatus:
     failure = find_condition(obj, "ReplicaFailure")
     if failure is not None and failure.status == TRUE:
         return _degraded(condition_text(failure))
-    for key, wanted, word in needs:
-        if _number(status, key) < wanted:
-            return _progressing(f"{_number(status, key)} of {wanted} {word}")
+    for key, desired, word in needs:
+        if _number(status, key) < desired:
+            return _progressing(f"{_number(status, key)} of {desired} {word}")
     return _HEALTHY
 
 
@@ -116,22 +114,22 @@ def _deployment(obj: KubeObject) -> HealthStatus:
         return _degraded(condition_text(progress))
     if mapping(obj, "spec").get("paused") is True:
         return HealthStatus(Health.SUSPENDED, "the deployment is paused")
-    wanted = _desired(obj)
+    desired = _desired(obj)
     return _unobserved(obj) or _counted(
         obj,
-        ("updatedReplicas", wanted, "replicas updated"),
-        ("availableReplicas", wanted, "replicas available"),
+        ("updatedReplicas", desired, "replicas updated"),
+        ("availableReplicas", desired, "replicas available"),
     )
 
 
 def _stateful_set(obj: KubeObject) -> HealthStatus:
-    wanted, strategy = _desired(obj), mapping(obj, "spec", "updateStrategy")
+    desired, strategy = _desired(obj), mapping(obj, "spec", "updateStrategy")
     kept = _number(mapping(strategy, "rollingUpdate"), "partition")
-    updated = 0 if strategy.get("type") == "OnDelete" else wanted - kept
+    updated = 0 if strategy.get("type") == "OnDelete" else desired - kept
     return _unobserved(obj) or _counted(
         obj,
         ("updatedReplicas", updated, "replicas updated"),
-        ("readyReplicas", wanted, "replicas ready"),
+        ("readyReplicas", desired, "replicas ready"),
     )
 
 
@@ -141,16 +139,16 @@ def _replica_set(obj: KubeObject) -> HealthStatus:
 
 
 def _daemon_set(obj: KubeObject) -> HealthStatus:
-    wanted = _number(mapping(obj, "status"), "desiredNumberScheduled")
+    desired = _number(mapping(obj, "status"), "desiredNumberScheduled")
     return _unobserved(obj) or _counted(
         obj,
-        ("updatedNumberScheduled", wanted, "pods updated"),
-        ("numberAvailable", wanted, "pods available"),
+        ("updatedNumberScheduled", desired, "pods updated"),
+        ("numberAvailable", desired, "pods available"),
     )
 
 
 def _unobserved(obj: KubeObject) -> HealthStatus | None:
-    """Report that nobody has looked at a workload yet, if so."""
+    """Return the health of a workload that no controller has observed yet, else None."""
     has_seen = "observedGeneration" in mapping(obj, "status")
     return None if has_seen else _progressing("not picked up by its controller yet")
 

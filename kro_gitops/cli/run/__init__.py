@@ -10,8 +10,8 @@ import os
 from importlib import import_module
 
 from kro_gitops.cli.arguments import given_options
-from kro_gitops.cli.exit_codes import PROBLEMS, WRONG_USAGE
-from kro_gitops.cli.messages import say
+from kro_gitops.cli.exit_codes import PROBLEMS
+from kro_gitops.cli.messages import say, wrong_usage
 from kro_gitops.cli.run.embedded_api import embedded_api
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.local.api_process import EmbeddedApi
@@ -25,10 +25,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = parse_settings(given_options(args), os.environ)
     except SettingsError as error:
-        for problem in error.problems:
-            say(f"kro-gitops run: {problem}")
-        say("Try 'kro-gitops run --help'.")
-        return WRONG_USAGE
+        return wrong_usage("run", *error.problems)
     try:
         if not settings.is_embedded:
             return _run_session(settings, None)

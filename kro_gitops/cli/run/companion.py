@@ -72,38 +72,36 @@ class RunCompanion:
             await asyncio.sleep(_CHECK_INTERVAL)
 
     async def _show(self, running: ControllerView) -> int:
+        """Read again and again; with `once`, return when it is known whether all is ready."""
         if not self._is_watching:
             await asyncio.Event().wait()
         begun, is_good = _now(), False
+        watcher = Watcher(running.cluster, running.discovery)
+        pause, is_requested = _POLL_INTERVAL, False
         with self._view.running(), suppress(TimeoutError):
             async with asyncio.timeout(self._plan.timeout if self._plan.once else None):
-                is_good = await self._follow(running)
+                while True:
+                    started = _now()
+                    try:
+                        if self._plan.once and self._plan.follows and not is_requested:
+                            # To the microsecond: no two requests are the same.
+                            await watcher.request_sync(datetime.now(UTC).isoformat())
+                            is_requested = True
+                        is_same = await self._read(watcher, running)
+                        is_quiet = is_same and not self._plan.once
+                        pause = min(pause * 1.5, _MAX_POLL_INTERVAL) if is_quiet else _POLL_INTERVAL
+                    except KroGitopsError as error:
+                        # Our kinds may not be served yet, or the API may be busy: read again.
+                        self._trouble = error.full_text
+                    if self._plan.once and self._is_good is not None:
+                        is_good = self._is_good
+                        break
+                    await asyncio.sleep(max(pause, (_now() - started) * _READ_SHARE))
         seconds = f"{_now() - begun:.1f} s"
         self.ending = ending(self._state, seconds, self._plan.advice, is_good=is_good)
         if self._trouble and not is_good:
             self.ending += f"the cluster could not be read: {printable(self._trouble)}\n"
         return 0 if is_good else PROBLEMS
-
-    async def _follow(self, running: ControllerView) -> bool:
-        """Read again and again; with `once`, return whether all is ready when that is known."""
-        watcher = Watcher(running.cluster, running.discovery)
-        pause, is_requested = _POLL_INTERVAL, False
-        while True:
-            begun = _now()
-            try:
-                if self._plan.once and self._plan.follows and not is_requested:
-                    # To the microsecond: no two requests are the same.
-                    await watcher.request_sync(datetime.now(UTC).isoformat())
-                    is_requested = True
-                is_same = await self._read(watcher, running)
-                is_quiet = is_same and not self._plan.once
-                pause = min(pause * 1.5, _MAX_POLL_INTERVAL) if is_quiet else _POLL_INTERVAL
-            except KroGitopsError as error:
-                # Our kinds may not be served yet, or the API may be busy: the next read will tell.
-                self._trouble = error.full_text
-            if self._is_good is not None and self._plan.once:
-                return self._is_good
-            await asyncio.sleep(max(pause, (_now() - begun) * _READ_SHARE))
 
     async def _read(self, watcher: Watcher, running: ControllerView) -> bool:
         """Read once and show it; return whether everything is as before."""

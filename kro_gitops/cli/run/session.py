@@ -37,7 +37,14 @@ def run_session(settings: Settings, api: EmbeddedApi | None) -> int:
         if not settings.ephemeral:
             settings = with_followed_folder(settings, api.kubeconfig.parent)
         settings = replace(settings, kubeconfig=api.kubeconfig)
-    stream, view = _view(settings)
+    stream: TextIO = sys.stderr
+    view: View | None = None
+    # A user who chooses a log format wants to read the log.
+    if settings.log_format is LogFormat.AUTO and is_live(sys.stderr):
+        live = LiveView(sys.stderr)
+        stream, view = live.log, live
+    elif settings.once or sys.stderr.isatty():
+        view = Lines()
     logs.configure(settings.log_format, settings.log_level, stream)
     if settings.ignored:
         log.info("flags of kro without effect", extra={"flags": ", ".join(settings.ignored)})
@@ -65,15 +72,6 @@ def run_session(settings: Settings, api: EmbeddedApi | None) -> int:
     if code == KILLED_BY + SIGINT and api is not None and not settings.ephemeral:
         say(f"stopped; the data is kept in {short_path(api.kubeconfig.parent)}")
     return code
-
-
-def _view(settings: Settings) -> tuple[TextIO, View | None]:
-    """Return the stream for logs, and the view of the progress."""
-    # A user who chooses a log format wants to read the log.
-    if settings.log_format is LogFormat.AUTO and is_live(sys.stderr):
-        live = LiveView(sys.stderr)
-        return live.log, live
-    return sys.stderr, Lines() if settings.once or sys.stderr.isatty() else None
 
 
 def next_commands(plural: str, kubeconfig: Path | None, settings: Settings) -> str:

@@ -109,7 +109,7 @@ class LiveView:
             yield
 
     def _view(self) -> RenderableType:
-        """Return head and tree; the tree is made once a second, when ages change."""
+        """Return head and tree; the tree is drawn once a second, when ages change."""
         # LINES and COLUMNS of the environment, which rich believes, may be out of date.
         with suppress(OSError):
             self._console.size = os.get_terminal_size(self._terminal.fileno())
@@ -119,7 +119,14 @@ class LiveView:
             return self._spinner
         second = int(now.timestamp())
         if self._drawn[0] != second:
-            lines = self._rows(state, now)
+            # As many rows as fit: all, or only those with trouble, or the first of these.
+            guides, room = guides_for(self._console.encoding), self._console.height - _OTHER_LINES
+            lines = flatten(compact_rows(state, now), guides)
+            if len(lines) > room:
+                lines = flatten(compact_rows(state, now, only_trouble=True), guides)
+            if len(lines) > room:
+                left = len(lines) - room + 1
+                lines = [*lines[: room - 1], Row((f"… and {left} more", "", "", ""), is_dim=True)]
             width = self._console.width - 1
             self._drawn = (second, live_table(TREE_HEADER, lines, width) if lines else Text())
         head = Text(
@@ -134,17 +141,6 @@ class LiveView:
         return Group(
             Text.assemble(mark, " ", head, no_wrap=True, overflow="ellipsis"), self._drawn[1]
         )
-
-    def _rows(self, state: ClusterState, now: datetime) -> list[Row]:
-        """Return as many rows as fit: all, or only those with trouble, or the first of these."""
-        guides, room = guides_for(self._console.encoding), self._console.height - _OTHER_LINES
-        lines = flatten(compact_rows(state, now), guides)
-        if len(lines) > room:
-            lines = flatten(compact_rows(state, now, only_trouble=True), guides)
-        if len(lines) > room:
-            left = len(lines) - room + 1
-            lines = [*lines[: room - 1], Row((f"… and {left} more", "", "", ""), is_dim=True)]
-        return lines
 
 
 class _LogStream(io.TextIOBase):

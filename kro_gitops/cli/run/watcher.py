@@ -80,18 +80,18 @@ class Watcher:
         # For kubectl, preferably a kind that has instances.
         present = {ObjectRef.of(each).kind for each in instances}
         used = [each for each in offers if each.resource.kind in present] or offers
+        goals = [self._goals.get(ObjectRef.of(each), Goal()) for each in sources]
         return ClusterState(
-            tuple(source_item(each, self._goal(each), reported) for each in sources),
+            tuple(
+                source_item(each, replace(goal, generation=generation(each)), reported)
+                for each, goal in zip(sources, goals, strict=True)
+            ),
             definition_items,
             instance_items,
             tuple(trees),
             tuple(loose),
             used[0].resource.plural if used else "",
         )
-
-    def _goal(self, source: KubeObject) -> Goal:
-        goal = self._goals.get(ObjectRef.of(source), Goal())
-        return replace(goal, generation=generation(source))
 
     async def _sources(self, reading: Reading) -> list[KubeObject]:
         try:

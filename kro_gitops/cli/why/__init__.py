@@ -16,10 +16,10 @@ from kro_gitops.errors import UserError
 from kro_gitops.inspect.provenance.answer import Provenance
 from kro_gitops.inspect.provenance.field_names import parse_field
 from kro_gitops.inspect.provenance.object_report import (
-    Whole,
-    tell,
+    ObjectReport,
+    report_object,
+    report_with_commits,
     trace_field,
-    whole_with_commits,
     with_commits,
 )
 from kro_gitops.telemetry.printable import printable
@@ -50,16 +50,16 @@ async def print_answer(session: Session, args: argparse.Namespace, texts: Texts)
     """Read what explains the object or field, and print the answer with its notes."""
     reader = CaseReader(session, texts)
     case = await reader.find(args.target, with_children=args.steps[:1] == ("status",))
-    answer: Provenance | Whole
+    answer: Provenance | ObjectReport
     if args.steps:
         found = trace_field(case, args.steps)
         commits = await texts.commits(place for part in found.walk() for place in part.places)
         answer = with_commits(found, commits.get)
         places = [place for part in answer.walk() for place in part.places]
     else:
-        report = tell(case)
+        report = report_object(case)
         commits = await texts.commits((each.place for each in report.written), of_lines=False)
-        answer = whole_with_commits(report, commits.get)
+        answer = report_with_commits(report, commits.get)
         places = [each.place for each in answer.written]
     if args.output != "text":
         sys.stdout.write(format_data(answer.to_json(), args.output))

@@ -7,8 +7,11 @@ a value is better than none.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from secrets import token_bytes
+from typing import Any
 
 from kro_gitops.cli.argument_types import Target
 from kro_gitops.cli.cluster_reading import NotInstalled
@@ -24,7 +27,7 @@ from kro_gitops.engine.options import Options
 from kro_gitops.engine.plan.fields import plan_fields, visible_values
 from kro_gitops.errors import KroGitopsError, NotServed, UserError
 from kro_gitops.inspect.kind_lookup import Offer, find_offer, unknown_kind
-from kro_gitops.inspect.provenance.context import Case, Own, is_child, made_by
+from kro_gitops.inspect.provenance.context import Case, Own, is_child, parent_of
 from kro_gitops.inspect.provenance.git_location import Page
 from kro_gitops.inspect.views.instances import DEEPEST, by_kind_made, text_at
 from kro_gitops.kube.api import Selection
@@ -72,7 +75,7 @@ _SHORT_NAMES = {
 
 
 class CaseReader:
-    """Reads cases from one cluster; `notes` tell what could not be read."""
+    """Reads cases from one cluster; `notes` list what could not be read."""
 
     def __init__(self, session: Session, texts: Texts) -> None:
         self.notes: dict[str, None] = {}
@@ -81,24 +84,31 @@ class CaseReader:
         self._definitions: list[KubeObject] = []
         self._offers: list[Offer] = []
         self._graphs: dict[str, Graph | None] = {}
+        self._salt = token_bytes()
 
     async def find(self, target: Target, *, with_children: bool) -> Case:
         """Return the object that was asked for, with everything that may explain it."""
+        reading, namespace = self._session.reading, self._session.namespace
         try:
-            self._definitions = await self._session.reading.definitions()
+            self._definitions = await reading.definitions()
         except NotInstalled:
             self._definitions = []
-        for each in await self._session.reading.all_offers():
+        for each in await reading.all_offers():
             kind = (each.resource.kind.group, each.resource.kind.kind)
             self._offers.append(Offer(each.resource, _SHORT_NAMES.get(kind, each.short_names)))
-        made = await self._session.reading.offers(self._definitions)
-        offer = find_offer(target.kind, made) or find_offer(target.kind, self._offers)
+        defined = await reading.offers(self._definitions)
+        offer = find_offer(target.kind, defined) or find_offer(target.kind, self._offers)
         if offer is None:
-            raise unknown_kind(target.kind, made)
-        reading, namespace = self._session.reading, self._session.namespace
+            raise unknown_kind(target.kind, defined)
         found = await reading.find(offer.resource, namespace, target.name)
         if found is None:
-            raise await self._no_such_object(offer, target.name)
+            listed = await reading.objects([offer], namespace)
+            names = sorted(ObjectRef.of(each).name for each in listed)
+            near = get_close_matches(target.name, names, n=3, cutoff=0.6) or names[:10]
+            place = f" in {self._session.place}" if offer.resource.namespaced else ""
+            hint = f"there are: {', '.join(near)}" if near else "there is none of this kind there"
+            text = f"there is no {offer.resource.kind.kind} '{target.name}'{place}"
+            raise UserError("no-such-object", text, hint=hint)
         return await self.case(found, with_children=with_children)
 
     async def case(self, obj: KubeObject, depth: int = 0, *, with_children: bool = False) -> Case:
@@ -106,32 +116,27 @@ class CaseReader:
         ref = ObjectRef.of(obj)
         # A child has the annotations of its instance's file, but is written in no file itself.
         page = Page(obj) if is_child(obj) else await self._texts.open(obj)
-        definition = by_kind_made(self._definitions).get(GroupKind.of(ref.kind))
-        own = None
+        definitions = by_kind_made(self._definitions)
+        own, parent = None, None
+        definition = definitions.get(GroupKind.of(ref.kind))
         if definition is not None:
             own = await self._own(obj, definition, None if with_children else ())
-        made = None
         instance = await self._instance(obj) if depth < DEEPEST else None
         if instance is not None:
-            parent = await self._parent(instance, text_at(_labels(obj), NODE_ID), depth)
-            made = made_by(obj, parent)
+            above = await self.case(instance, depth + 1)
+            kind = GroupKind.of(ObjectRef.of(instance).kind)
+            definition = definitions.get(kind)
+            if definition is None:
+                self._note(f"no definition defines {kind} (any more)")
+            else:  # with the children that the node of this object reads
+                node = text_at(_labels(obj), NODE_ID)
+                above = replace(above, own=await self._own(instance, definition, (node,)))
+            parent = parent_of(obj, above)
         known = await self._kind_schema(ref.kind)
-        return Case(page, made, own, known.schema if known is not None else None)
-
-    async def _no_such_object(self, offer: Offer, name: str) -> UserError:
-        listed = await self._session.reading.objects([offer], self._session.namespace)
-        names = sorted(ObjectRef.of(each).name for each in listed)
-        near = get_close_matches(name, names, n=3, cutoff=0.6) or names[:10]
-        kind = offer.resource
-        place = f" in {self._session.place}" if kind.namespaced else ""
-        hint = f"there are: {', '.join(near)}" if near else "there is none of this kind there"
-        text = f"there is no {kind.kind.kind} '{name}'{place}"
-        return UserError("no-such-object", text, hint=hint)
-
-    # Who made it
+        return Case(page, parent, own, known.schema if known is not None else None, self._salt)
 
     async def _instance(self, obj: KubeObject) -> KubeObject | None:
-        """Return the instance that made an object; labels name it, unless its name is too long."""
+        """Return the instance of a child; labels name it, unless its name is too long."""
         labels = _labels(obj)
         uid = text_at(labels, INSTANCE_ID)
         if not uid or not text_at(labels, NODE_ID):
@@ -148,19 +153,6 @@ class CaseReader:
             return None
         return found
 
-    async def _parent(self, instance: KubeObject, node: str, depth: int) -> Case:
-        """Return the case of an instance, with the children that one of its nodes reads."""
-        above = await self.case(instance, depth + 1)
-        kind = GroupKind.of(ObjectRef.of(instance).kind)
-        definition = by_kind_made(self._definitions).get(kind)
-        if definition is None:
-            self._note(f"no definition defines {kind} (any more)")
-            return above
-        own = await self._own(instance, definition, (node,))
-        return Case(above.page, above.made, own, above.schema)
-
-    # Definitions
-
     async def _own(
         self, instance: KubeObject, definition: KubeObject, nodes: Sequence[str] | None
     ) -> Own:
@@ -169,8 +161,24 @@ class CaseReader:
         page = await self._texts.open(definition)
         if graph is None:
             return Own(page)
-        names = set(graph.nodes) if nodes is None else _needed(graph, nodes)
-        return Own(page, graph, await self._children(graph, instance, names))
+        needed: set[str] = set()
+        waiting = [name for name in graph.nodes if nodes is None or label_value(name) in nodes]
+        waiting += [name for name in nodes or () if name in graph.nodes]
+        while waiting:
+            name = waiting.pop()
+            if name not in needed:
+                needed.add(name)
+                waiting += [each.id for each in graph.nodes[name].dependencies]
+        children: dict[str, list[KubeObject]] = {}
+        for name in graph.order:  # an external reference may read the nodes before it
+            if name in needed:
+                node = graph.nodes[name]
+                if node.kind.is_external:
+                    values = visible_values(graph, instance, children)
+                    children[name] = await self._external(node, instance, values)
+                else:
+                    children[name] = await self._children(node, instance)
+        return Own(page, graph, children)
 
     async def _graph(self, definition: KubeObject) -> Graph | None:
         name = ObjectRef.of(definition).name
@@ -204,70 +212,45 @@ class CaseReader:
             return None
         return next((each for each in kinds if each.kind == kind), None)
 
-    # Children
-
-    async def _children(
-        self, graph: Graph, instance: KubeObject, names: Iterable[str]
-    ) -> dict[str, list[KubeObject]]:
-        """Read the objects of nodes in graph order, so that each name can be evaluated."""
-        found: dict[str, list[KubeObject]] = {}
-        needed = set(names)
-        for name in graph.order:
-            if name in needed:
-                node = graph.nodes[name]
-                read = self._external if node.kind.is_external else self._made
-                found[name] = await read(graph, node, instance, found)
-        return found
-
-    async def _made(
-        self, _graph: Graph, node: Node, instance: KubeObject, _: dict[str, list[KubeObject]]
-    ) -> list[KubeObject]:
-        parent, uid = ObjectRef.of(instance), text_at(instance, "metadata", "uid")
+    async def _children(self, node: Node, instance: KubeObject) -> list[KubeObject]:
+        """Read the objects of a node, in the order of a collection."""
+        ref, uid = ObjectRef.of(instance), text_at(instance, "metadata", "uid")
         labels = f"{INSTANCE_ID}={uid},{NODE_ID}={label_value(node.id)}"
         places = [""]
         if node.served.namespaced:
             try:
                 inventory = parse_inventory(mapping(instance, "metadata", "annotations"))
-                places = sorted(inventory.searched_namespaces(parent))
+                places = sorted(inventory.searched_namespaces(ref))
             except RefusedError:
-                places = [parent.namespace]
+                places = [ref.namespace]
         found: list[KubeObject] = []
         for place in places:
-            found += await self._list(Selection(node.resource, place, labels))
+            try:
+                selection = Selection(node.resource, place, labels)
+                found += (await self._session.cluster.list(selection)).items
+            except KroGitopsError as error:
+                self._note(error.message)
         return sorted(found, key=_index)
 
     async def _external(
-        self,
-        graph: Graph,
-        node: Node,
-        instance: KubeObject,
-        known: dict[str, list[KubeObject]],
+        self, node: Node, instance: KubeObject, values: dict[str, Any]
     ) -> list[KubeObject]:
-        body = plan_fields(node, visible_values(graph, instance, known), None).body
-        ref = ObjectRef.of(body)
-        namespace = ref.namespace or ObjectRef.of(instance).namespace
+        """Read the object that an external reference names."""
+        ref = ObjectRef.of(plan_fields(node, values, None).body)
         if not ref.name:
             return []  # a selector, or a name that is not known
-        found = await self._read(
-            ObjectRef(ref.kind, namespace if node.served.namespaced else "", ref.name)
-        )
+        namespace = ref.namespace or ObjectRef.of(instance).namespace
+        place = namespace if node.served.namespaced else ""
+        found = await self._read(ObjectRef(ref.kind, place, ref.name))
         return [found] if found is not None else []
 
-    # The cluster
-
     async def _read(self, ref: ObjectRef) -> KubeObject | None:
+        """Read an object; return None, with a note, if it may not be read."""
         try:
             return await self._session.cluster.find(ref)
         except (Forbidden, NotServed) as error:
             self._note(error.message)
             return None
-
-    async def _list(self, selection: Selection) -> list[KubeObject]:
-        try:
-            return list((await self._session.cluster.list(selection)).items)
-        except KroGitopsError as error:
-            self._note(error.message)
-            return []
 
     def _note(self, text: str) -> None:
         self.notes[text] = None
@@ -283,15 +266,3 @@ def _labels(obj: KubeObject) -> dict[str, str]:
 def _index(obj: KubeObject) -> int:
     text = text_at(_labels(obj), COLLECTION_INDEX)
     return int(text) if text.isascii() and text.isdigit() else 0
-
-
-def _needed(graph: Graph, nodes: Sequence[str]) -> set[str]:
-    """Return nodes, as labels name them, and all they depend on."""
-    found: set[str] = set()
-    waiting = [name for name in graph.nodes if name in nodes or label_value(name) in nodes]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [each.id for each in graph.nodes[name].dependencies]
-    return found

@@ -1,27 +1,31 @@
 """
 Git repositories that lines are read from: a clone of the user, or the URL of a source.
 
-Both are read through a mirror in a temporary folder, so nothing in the configuration of a clone is
-executed and its work tree is ignored: only the commit counts.
+Git runs in a repository of its own in a temporary folder, so nothing in the configuration of a
+clone is executed and its work tree is ignored: only the commit counts.
 """
 
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.inspect.provenance.git_location import Commit
 from kro_gitops.kube.api import Reader
 from kro_gitops.source.api.parse import read_spec
+from kro_gitops.source.api.url_policy import check_commit, check_path
 from kro_gitops.source.api.validate import Defaults
 from kro_gitops.source.git.credentials import ANONYMOUS, parse_credentials, parse_proxy
-from kro_gitops.source.git.mirror import Mirror, Mirrors
-from kro_gitops.source.git.repository import Damaged
+from kro_gitops.source.git.mirror import Mirrors
+from kro_gitops.source.git.objects import LOCAL_SECONDS, Contents
+from kro_gitops.source.git.repository import Damaged, prepare_root
+from kro_gitops.source.git.repository import Repository as GitRepository
 from kro_gitops.source.git.revisions import Chosen
 from kro_gitops.source.git.types import Commit as GitCommit
-from kro_gitops.source.git.types import FetchRules, Remote
+from kro_gitops.source.git.types import Entry, FetchRules, Remote
 from kro_gitops.tracking.workload_health import mapping
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -29,12 +33,96 @@ _T = TypeVar("_T")
 _SECRET = Kind("", "v1", "Secret")
 
 
+class Repository(Protocol):
+    """The objects of one repository: a mirror, or a clone on this machine."""
+
+    def fetch(self, chosen: Chosen) -> None:
+        """Fetch a commit; raise if the repository does not have it."""
+
+    def tree(self, commit: str) -> tuple[Entry, ...]:
+        """List all files of a commit."""
+
+    def read(self, ids: Collection[str]) -> dict[str, bytes]:
+        """Read files by their ids."""
+
+    def blame(self, commit: str, path: str, line: int) -> GitCommit:
+        """Return the commit that last changed a line."""
+
+    def commit(self, id: str) -> GitCommit:
+        """Read a commit."""
+
+    def close(self) -> None:
+        """Stop the git processes."""
+
+
+class LocalObjects:
+    """
+    The objects of a clone on this machine, read in place.
+
+    Git runs in an empty repository whose `alternates` name the objects of the clone. So nothing is
+    copied, however long the history is, and no configuration, hook or replacement of the clone has
+    an effect. A shallow clone ends where it ends for its user.
+    """
+
+    def __init__(self, folder: Path, scratch: Path) -> None:
+        self._repository = GitRepository(prepare_root(scratch) / "clone", LOCAL_SECONDS)
+        self._contents = Contents(self._repository, FetchRules(), has_gaps=False)
+        self._clone = git_directory(folder)
+        self._is_open = False
+
+    def fetch(self, chosen: Chosen) -> None:
+        """Raise if the clone does not have the commit."""
+        commit = check_commit(chosen.commit)
+        if not self._is_open:
+            self._repository.open(len(commit))
+            information = self._repository.folder / "objects" / "info"
+            information.mkdir(exist_ok=True)
+            (information / "alternates").write_text(f"{self._clone / 'objects'}\n", "utf-8")
+            with suppress(FileNotFoundError):
+                shallow = (self._clone / "shallow").read_bytes()
+                (self._repository.folder / "shallow").write_bytes(shallow)
+            self._is_open = True
+        self._contents.commit(commit)
+
+    def tree(self, commit: str) -> tuple[Entry, ...]:
+        """List all files of a commit."""
+        return self._contents.listing(commit).entries
+
+    def read(self, ids: Collection[str]) -> dict[str, bytes]:
+        """Read files by their ids."""
+        return self._contents.files(ids)
+
+    def blame(self, commit: str, path: str, line: int) -> GitCommit:
+        """Return the commit that last changed a line."""
+        return self._contents.blame(commit, check_path(path), line)
+
+    def commit(self, id: str) -> GitCommit:
+        """Read a commit."""
+        return self._contents.commit(id)
+
+    def close(self) -> None:
+        """Stop the process that reads objects."""
+        self._repository.close()
+
+
+def git_directory(folder: Path) -> Path:
+    """Return the directory with the objects of a clone, a worktree or a bare repository."""
+    found = folder.resolve() / ".git"
+    if found.is_file():  # of a worktree or a submodule
+        found = found.parent / found.read_text("utf-8").removeprefix("gitdir:").strip()
+    elif not found.is_dir():
+        found = found.parent
+    with suppress(FileNotFoundError):
+        found /= (found / "commondir").read_text("utf-8").strip()
+    return found.resolve()
+
+
 class Clone:
     """A repository; what it does not have is `None`, and `error` says why."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, repository: Repository) -> None:
         self.error = ""
-        self._mirror = mirror
+        self._repository = repository
         self._ids: dict[str, dict[str, str]] = {}
 
     def has(self, revision: str) -> bool:
@@ -46,30 +134,30 @@ class Clone:
 
         def content() -> bytes | None:
             found = self._files(revision).get(path)
-            return self._mirror.read([found])[found] if found else None
+            return self._repository.read([found])[found] if found else None
 
         return self._asked(content)
 
     def blame(self, revision: str, path: str, line: int) -> Commit | None:
         """Return the commit that last changed a line."""
-        return self._asked(lambda: _commit(self._mirror.blame(revision, path, line)))
+        return self._asked(lambda: _commit(self._repository.blame(revision, path, line)))
 
     def commit(self, id: str) -> Commit | None:
         """Return a commit."""
         if not self.has(id):
             return None
-        return self._asked(lambda: _commit(self._mirror.commit(id)))
+        return self._asked(lambda: _commit(self._repository.commit(id)))
 
     def close(self) -> None:
         """Stop the git processes."""
-        self._mirror.close()
+        self._repository.close()
 
     def _files(self, revision: str) -> dict[str, str]:
         """Return the ids of all files of a commit, by their path."""
         if revision not in self._ids:
-            self._mirror.fetch(Chosen("", revision))
-            entries = self._mirror.tree(revision)
-            self._ids[revision] = {each.path: each.id for each in entries}
+            self._repository.fetch(Chosen("", revision))
+            entries = self._repository.tree(revision)
+            self._ids[revision] = {entry.path: entry.id for entry in entries}
         return self._ids[revision]
 
     def _asked(self, question: Callable[[], _T]) -> _T | None:
@@ -77,7 +165,7 @@ class Clone:
             return question()
         except KroGitopsError as error:
             self.error = error.message
-        except (OSError, Damaged) as error:  # git is missing, or the mirror is corrupt
+        except (OSError, ValueError, Damaged) as error:  # git is missing, or a file is corrupt
             self.error = str(error) or "it cannot be read"
         return None
 
@@ -88,9 +176,7 @@ def _commit(found: GitCommit) -> Commit:
 
 def open_clone(folder: Path, scratch: Path) -> Clone:
     """Open a repository on this machine, bare or with a work tree."""
-    url = folder.resolve().as_uri()
-    rules = FetchRules(local_urls=frozenset((url,)))
-    return Clone(Mirrors(scratch, rules).of(Remote(url)))
+    return Clone(LocalObjects(folder, scratch))
 
 
 def open_remote(remote: Remote, scratch: Path) -> Clone:
@@ -117,11 +203,10 @@ async def _secret(cluster: Reader, namespace: str, name: str) -> Mapping[str, by
     found = await cluster.find(ObjectRef(_SECRET, namespace, name))
     if found is None:
         raise UserError("no-such-object", f"its secret '{name}' does not exist")
-    return {key: _decoded(value) for key, value in mapping(found, "data").items()}
-
-
-def _decoded(value: Any) -> bytes:
-    try:
-        return b64decode(value, validate=True) if isinstance(value, str) else b""
-    except NotBase64:
-        return b""
+    data: dict[str, bytes] = {}
+    for key, value in mapping(found, "data").items():
+        try:
+            data[key] = b64decode(value, validate=True) if isinstance(value, str) else b""
+        except NotBase64:
+            data[key] = b""
+    return data

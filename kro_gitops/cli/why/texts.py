@@ -63,9 +63,21 @@ class Texts:
         """Return the commit that last changed each line, or else each object, as far as known."""
         found: dict[Place, Commit] = {}
         for place in dict.fromkeys(places):
-            commit = await self._commit(place, of_line=of_lines)
-            if commit is not None:
-                found[place] = commit
+            where, commit = place.written, None
+            if where is None or not where.revision:
+                continue
+            async with self._lock:
+                clone = await self._clone(where)
+                if clone is not None and place.line is not None and of_lines:
+                    line = place.line.number
+                    commit = await asyncio.to_thread(clone.blame, where.revision, where.path, line)
+                if clone is not None and commit is None:
+                    commit = await asyncio.to_thread(clone.commit, where.revision)
+            if commit is None:
+                source = await self._source(where.source)
+                known = known_commit(source, where.revision) if source is not None else None
+                commit = known or Commit(where.revision)
+            found[place] = commit
         return found
 
     def close(self) -> None:
@@ -73,25 +85,6 @@ class Texts:
         for clone in (self._local, *self._remotes.values()):
             if clone is not None:
                 clone.close()
-
-    async def _commit(self, place: Place, *, of_line: bool) -> Commit | None:
-        where = place.written
-        if where is None or not where.revision:
-            return None
-        async with self._lock:
-            clone = await self._clone(where)
-            if clone is not None and place.line is not None and of_line:
-                line = place.line.number
-                found = await asyncio.to_thread(clone.blame, where.revision, where.path, line)
-                if found is not None:
-                    return found
-            if clone is not None:
-                found = await asyncio.to_thread(clone.commit, where.revision)
-                if found is not None:
-                    return found
-        source = await self._source(where.source)
-        known = known_commit(source, where.revision) if source is not None else None
-        return known or Commit(where.revision)
 
     async def _clone(self, place: Written) -> "Clone | None":
         """Return the first repository that has a commit."""
@@ -103,26 +96,23 @@ class Texts:
                 self.notes[f"{text} of source {place.source}"] = None
             return None
         if place.source not in self._remotes:
-            self._remotes[place.source] = await self._remote(place.source)
+            opened: Clone | None = None
+            source = await self._source(place.source)
+            if source is None:
+                self.notes[f"there is no source {place.source} to fetch from"] = None
+            else:
+                try:
+                    remote = await _clones().remote_of(self._session.cluster, source)
+                    opened = _clones().open_remote(remote, self._scratch / "remote")
+                except KroGitopsError as error:
+                    self.notes[f"source {place.source}: {error.message}"] = None
+            self._remotes[place.source] = opened
         clone = self._remotes[place.source]
         if clone is not None and await asyncio.to_thread(clone.has, place.revision):
             return clone
         if clone is not None:
             self.notes[f"source {place.source}: {clone.error}"] = None
         return None
-
-    async def _remote(self, name: str) -> "Clone | None":
-        source = await self._source(name)
-        if source is None:
-            self.notes[f"there is no source {name} to fetch from"] = None
-            return None
-        try:
-            remote = await _clones().remote_of(self._session.cluster, source)
-        except KroGitopsError as error:
-            self.notes[f"source {name}: {error.message}"] = None
-            return None
-        opened: Clone = _clones().open_remote(remote, self._scratch / "remote")
-        return opened
 
     async def _source(self, name: str) -> KubeObject | None:
         """Return a source; `None` with a note if it cannot be read."""
@@ -150,7 +140,7 @@ def find_clone(start: Path) -> Path | None:
 
 
 def known_commit(source: KubeObject, revision: str) -> Commit | None:
-    """Return what the status of a source tells about a commit it applied."""
+    """Return a commit that a source applied, from its status."""
     last = mapping(source, "status", "commit")
     if text_at(last, "id") == revision:
         message = text_at(last, "message").split("\n", 1)[0]

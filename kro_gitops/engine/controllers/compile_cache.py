@@ -1,9 +1,9 @@
 """
 Compiles definitions with the schemas that the cluster serves now, and caches the graphs.
 
-The schema of a custom kind is read off its CRD, not off the published documents, which lag behind:
-so a definition can use a kind as soon as it exists. Graphs are compiled in a thread beside the
-event loop, and kept as long as neither the spec nor any schema it uses changes.
+The schema of a custom kind is read from its CRD, not from the published documents, which lag
+behind: so a definition can use a kind as soon as it exists. Graphs are compiled in a thread beside
+the event loop, and cached as long as neither the spec nor any schema it uses changes.
 """
 
 import asyncio
@@ -112,6 +112,10 @@ class Compiler:
             key: each for key, each in self._compiled.items() if key[0] != name or key[1] in kept
         }
         self._observer.graphs_evicted(before - len(self._compiled))
+
+    def users_of(self, group: str) -> list[str]:
+        """Return the definitions that use kinds of a group, in any revision that is cached."""
+        return sorted({name for (name, _), each in self._compiled.items() if group in each.groups})
 
     async def _schema(self, kind: Kind) -> tuple[KindSchema | None, str]:
         try:

@@ -47,35 +47,35 @@ class CrdPublisher:
         self._discovery = discovery
         self._crds = crds
         self._version = version
-        # What was found in order, by name: the CRD as it was wanted, and its version.
-        self._settled: dict[str, tuple[KubeObject, str, KubeObject]] = {}
-        self._written: dict[str, CrdWrite] = {}  # what we did to CRDs, until somebody asks
+        # Published CRDs by name: the CRD as desired, its version, and the CRD as served.
+        self._published: dict[str, tuple[KubeObject, str, KubeObject]] = {}
+        self._written: dict[str, CrdWrite] = {}  # our last write, until `take_last_write`
 
-    async def publish(self, wanted: KubeObject, definition: KubeObject) -> KubeObject:
+    async def publish(self, desired: KubeObject, definition: KubeObject) -> KubeObject:
         """Create or update a CRD and wait until it is served; return it."""
         about = definition["metadata"]
-        wanted = with_ownership(wanted, about["name"], about["uid"], self._version)
-        name = wanted["metadata"]["name"]
-        settled = self._settled.get(name)
-        if settled is not None and settled[0] == wanted and settled[1] == self._stamp(name):
-            return settled[2]
-        ensure_ref = ObjectRef.of(wanted)
-        live = await _with_kro_message("check for existing CRD", self._cluster.find(ensure_ref))
+        desired = with_ownership(desired, about["name"], about["uid"], self._version)
+        ref = ObjectRef.of(desired)
+        cached = self._crds.cache.find("", ref.name)
+        published = self._published.get(ref.name)
+        if published is not None and cached is not None:
+            former, version, crd = published
+            if former == desired and version == _crd_version(cached):
+                return crd
+        live = await _with_kro_message("check for existing CRD", self._cluster.find(ref))
         if live is None:
-            self._written[ensure_ref.name] = CrdWrite.CREATED
-            crd = await _with_kro_message("create CRD", self._cluster.create(wanted))
+            self._written[ref.name] = CrdWrite.CREATED
+            crd = await _with_kro_message("create CRD", self._cluster.create(desired))
+        elif is_deleting(live):
+            raise NotYet("crd-deleting", f"CRD {ref.name} is being deleted")
         else:
-            if is_deleting(live):
-                raise NotYet("crd-deleting", f"CRD {ensure_ref.name} is being deleted")
-            patch = changes_needed(live, wanted, definition)
-            if patch is None:
-                crd = live
-            else:
-                self._written[ensure_ref.name] = CrdWrite.CHANGED
+            patch = changes_needed(live, desired, definition)
+            crd = live
+            if patch is not None:
+                self._written[ref.name] = CrdWrite.CHANGED
                 crd = await _with_kro_message(
-                    "patch CRD", self._cluster.patch(ensure_ref, MergePatch(patch))
+                    "patch CRD", self._cluster.patch(ref, MergePatch(patch))
                 )
-        ref = ObjectRef.of(crd)
         until = asyncio.get_running_loop().time() + _TIMEOUT
         while not is_served(crd):
             if asyncio.get_running_loop().time() > until:
@@ -83,13 +83,13 @@ class CrdPublisher:
             await asyncio.sleep(_POLL_INTERVAL)
             crd = await self._cluster.get(ref)
         self._discovery.learn(crd)
-        self._settled[name] = (wanted, _crd_version(crd), crd)
+        self._published[ref.name] = (desired, _crd_version(crd), crd)
         return crd
 
     async def delete_crd(self, name: str, definition: str) -> bool:
         """Delete a definition's CRD; return whether there was one."""
         ref = ObjectRef(CRD_KIND, "", name)
-        self._settled.pop(name, None)
+        self._published.pop(name, None)
         live = await self._cluster.find(ref)
         if live is None or owner_of(live) != label_value(definition):
             return False
@@ -101,21 +101,17 @@ class CrdPublisher:
         return True
 
     def take_last_write(self, name: str) -> CrdWrite:
-        """Say, once, what we have done to a CRD."""
+        """Return what our last write did to a CRD; a second call returns NOTHING."""
         return self._written.pop(name, CrdWrite.NOTHING)
 
     def owns(self, name: str, definition: str) -> bool:
-        """Return whether a CRD is there and is a definition's."""
+        """Return whether a CRD exists and belongs to a definition."""
         about = self._crds.cache.find("", name)
         return about is not None and owner_of(about) == label_value(definition)
 
-    def _stamp(self, name: str) -> str:
-        about = self._crds.cache.find("", name)
-        return _crd_version(about) if about is not None else ""
-
 
 def _crd_version(crd: KubeObject) -> str:
-    """Return what changes whenever anything of a CRD changes but its status."""
+    """Return a text that changes with everything of a CRD but its status."""
     metadata = crd["metadata"]
     marks = (metadata.get("labels"), metadata.get("annotations"), metadata.get("deletionTimestamp"))
     return f"{metadata['uid']}/{metadata.get('generation')}/{marks}"
@@ -125,7 +121,7 @@ _T = TypeVar("_T")
 
 
 async def _with_kro_message(what: str, request: Awaitable[_T]) -> _T:
-    """Return in kro's words what could not be done."""
+    """Add to an error what could not be done, in kro's words."""
     try:
         return await request
     except Unavailable as error:

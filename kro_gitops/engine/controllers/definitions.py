@@ -1,14 +1,14 @@
 """
-Reconciles a definition: compile it, create its revision, publish its CRD, watch its instances.
+Reconciles a definition: compile it, create its revision, publish its CRD, serve its kind.
 
-In one go, as far as it comes. What cannot be had now (the kind of another definition, say) is
-waited for by watching: whenever a CRD comes, goes or changes, the definitions that use its group
-look again. A new spec that is wrong, or that would break what is stored, leaves the last good
+One reconcile goes as far as possible. A definition that needs the kind of another one is queued
+again by a watch: whenever a CRD is created, changed or deleted, the definitions that use its group
+are queued. A new spec that is invalid, or that would break stored objects, leaves the last good
 revision at work.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,9 +21,9 @@ from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.conditions import ReadyCondition, parse_ready_conditions
 from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
 from kro_gitops.engine.controllers.context import EngineContext
-from kro_gitops.engine.controllers.crd_publisher import CrdPublisher, CrdWrite
+from kro_gitops.engine.controllers.crd_publisher import CrdPublisher
 from kro_gitops.engine.controllers.revisions import Revision, RevisionReconciler
-from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.controllers.serving import KindServer
 from kro_gitops.engine.crd.build import CrdInputs
 from kro_gitops.engine.crd.update import served_kind_name
 from kro_gitops.engine.graph.nodes import Graph
@@ -77,7 +77,7 @@ class _Session:
 
 
 class DefinitionReconciler:
-    """Compiles definitions, publishes their CRDs and has their instances watched."""
+    """Compiles definitions, publishes their CRDs and has their kinds served."""
 
     def __init__(
         self,
@@ -87,8 +87,7 @@ class DefinitionReconciler:
         compiler: Compiler,
         revisions: RevisionReconciler,
         publisher: CrdPublisher,
-        watches: Watches,
-        wake_definition: Callable[[str], None],
+        kinds: KindServer,
     ) -> None:
         self._cluster = engine.cluster
         self._observer = engine.observer
@@ -98,21 +97,14 @@ class DefinitionReconciler:
         self._compiler = compiler
         self._revisions = revisions
         self._publisher = publisher
-        self._watches = watches
-        self._served_kinds = watches.served_kinds
-        self._wake_definition = wake_definition
+        self._kinds = kinds
         self._attempts: dict[str, int] = {}
-        self._groups: dict[str, frozenset[str]] = {}  # by definition: the groups it uses
-
-    def users_of(self, group: str) -> list[str]:
-        """Return the definitions that use kinds of a group."""
-        return [name for name, groups in self._groups.items() if group in groups]
 
     async def reconcile(self, work: WorkItem[str]) -> Result:
         """Reconcile a definition as far as possible now."""
         definition = self._informer.cache.find("", work.key)
         if definition is None:
-            self._groups.pop(work.key, None)
+            self._compiler.keep_only(work.key, ())
             return DONE
         now = datetime.now(UTC)
         conditions = ConditionSet.of(reported.TYPES, definition, now)
@@ -135,66 +127,61 @@ class DefinitionReconciler:
         )
         if isinstance(problem, Unavailable):
             raise problem
-        # Watches bring us back when something changes; now and then we look all the same.
+        # Watches queue it when something changes; the delay is for what they do not show.
         attempts = self._attempts[session.name] = self._attempts.get(session.name, 0) + 1
         return Result(
             min(self._settings.progress_delay * 2 ** min(attempts - 1, 10), _MAX_RETRY_DELAY)
         )
 
     async def _advance(self, session: _Session) -> None:
-        revisions = self._revisions
+        """Serve the latest spec if it compiles, with a revision of its own; else the former one."""
+        revisions, definition = self._revisions, session.definition
+        await revisions.adopt(definition, revisions.live(session.name))
         live = revisions.live(session.name)
-        await revisions.adopt(session.definition, live)
-        live = revisions.live(session.name)
-        hash_ = spec_hash(session.definition["spec"])
+        hash_ = spec_hash(definition["spec"])
+        if live:
+            session.last_issued = live[0].number
         if live and live[0].hash == hash_:
             latest = live[0]
-            session.last_issued = latest.number
-            compiled = await self._compile(latest.definition(session.definition), latest.hash)
+            compiled = await self._compiler.compile(latest.definition(definition), hash_)
             if compiled.graph is None:
                 session.set(reported.revision_failed(latest.number))
                 session.set(reported.not_accepted(compiled.message))
                 session.problem = _problem(compiled)
-                await self._revisions.report(latest, compiled)
+                await revisions.report(latest, compiled)
                 await self._serve_older_revision(session, live[1:])
             else:
                 await self._accept(session, live, compiled)
         else:
-            await self._issue_revision(session, live, hash_)
+            compiled = await self._compiler.compile(definition, hash_)
+            if live:
+                session.set(reported.resolved(live[0].number))
+            if compiled.graph is None:
+                session.set(reported.not_accepted(compiled.message))
+                session.problem = _problem(compiled)
+                await self._serve_older_revision(session, live)
+                return
+            try:
+                revision = await revisions.issue(definition)
+            except KroGitopsError as error:
+                session.set(reported.not_accepted(f"creating graph revision: {error.message}"))
+                session.problem = error
+                return
+            self._observer.revision_issued("spec_changed" if live else "no_revision")
+            session.last_issued = revision.number
+            await self._accept(session, [revision, *live], compiled)
         if session.problem is not None:
             return
         try:
-            gone = await revisions.collect(session.name, self._settings.keeps_revisions)
+            deleted = await revisions.collect(session.name, self._settings.keeps_revisions)
         except KroGitopsError as error:
             log.warning("old revisions not deleted", extra={"error": error.message})
             self._observer.revision_gc_failed()
             return
-        self._observer.revisions_collected(gone)
-        kept = (each.hash for each in revisions.live(session.name)[:2])
-        self._compiler.keep_only(session.name, kept)
-
-    # Revisions
-
-    async def _issue_revision(self, session: _Session, live: list[Revision], hash_: str) -> None:
-        """Create a revision for a new spec if it compiles; else keep the former one."""
-        compiled = await self._compile(session.definition, hash_)
-        if live:
-            session.last_issued = live[0].number
-            session.set(reported.resolved(live[0].number))
-        if compiled.graph is None:
-            session.set(reported.not_accepted(compiled.message))
-            session.problem = _problem(compiled)
-            await self._serve_older_revision(session, live)
-            return
-        try:
-            revision = await self._revisions.issue(session.definition)
-        except KroGitopsError as error:
-            session.set(reported.not_accepted(f"creating graph revision: {error.message}"))
-            session.problem = error
-            return
-        self._observer.revision_issued("spec_changed" if live else "no_revision")
-        session.last_issued = revision.number
-        await self._accept(session, [revision, *live], compiled)
+        self._observer.revisions_collected(deleted)
+        self._compiler.keep_only(
+            session.name, (revision.hash for revision in revisions.live(session.name)[:2])
+        )
 
     async def _accept(self, session: _Session, live: list[Revision], compiled: Compiled) -> None:
         latest = live[0]
@@ -215,129 +202,80 @@ class DefinitionReconciler:
 
     async def _serve_older_revision(self, session: _Session, live: Iterable[Revision]) -> None:
         """Serve the newest revision that still compiles, unless one is being served."""
-        served = self._served_by(session.definition)
+        served = self._kinds.find(session.name)
         if served is not None and served.graph is not None:
             return
         for revision in live:
             definition = revision.definition(session.definition)
-            compiled = await self._compile(definition, revision.hash)
+            compiled = await self._compiler.compile(definition, revision.hash)
             if compiled.graph is not None:
-                # The kind may be another definition's, and its instances with it.
+                # The kind, and its instances, may belong to another definition.
                 crd = compiled.graph.crd["metadata"]["name"]
                 if self._publisher.owns(crd, session.name):
                     await self._serve(session, revision, compiled.graph)
                 return
-        # Tell instances of a kind that there is no graph for them.
         schema = session.definition["spec"]["schema"]
         named = CrdInputs(schema["kind"], schema["apiVersion"], schema.get("group") or KRO_GROUP)
-        kind = Kind(named.group, named.api_version, named.kind)
         if session.problem is None or not self._publisher.owns(named.name, session.name):
             return
-        uid = session.definition["metadata"]["uid"]
-        problem = session.problem.message
-        lost = ServedKind(kind, named.plural, session.name, uid, problem=problem)
-        former = self._served_kinds.get(kind)
-        self._served_kinds[kind] = lost
-        if former is None:
-            with suppress(KroGitopsError):
-                await self._watches.serve(lost, self._settings.sync_limit)
-        if not lost.is_same_work(former):
-            self._wake_all(kind)
-
-    # Serving
+        await self._kinds.serve_problem(
+            ServedKind(
+                Kind(named.group, named.api_version, named.kind),
+                named.plural,
+                session.name,
+                session.definition["metadata"]["uid"],
+                problem=session.problem.message,
+            )
+        )
 
     async def _serve(self, session: _Session, revision: Revision, graph: Graph) -> None:
+        metadata = session.definition["metadata"]
         served = ServedKind(
             kind=graph.served.kind,
             plural=graph.served.plural,
             definition=session.name,
-            definition_uid=session.definition["metadata"]["uid"],
+            definition_uid=metadata["uid"],
             revision=revision.number,
             graph=graph,
             ready_conditions=ready_conditions(session.definition),
-            source_revision=_source_revision(session.definition),
+            source_revision=(metadata.get("annotations") or {}).get(REVISION, ""),
         )
-        former = self._served_kinds.get(served.kind)
         try:
-            await self._watches.serve(served, self._settings.sync_limit)
+            await self._kinds.serve(served)
         except KroGitopsError as error:
             session.set(reported.not_running(f"add parent handler {served.kind}: {error.message}"))
             session.problem = error
-            if former is not None and former.graph is not None:
-                return  # which stays at work
         else:
             session.set(reported.IS_RUNNING)
-            # List instances again if the API server may have shown them by a former schema.
-            writing = self._publisher.take_last_write(served.crd_name)
-            if writing is CrdWrite.CHANGED:
-                self._watches.renew(served.crd_name)
-            elif former is None and writing is CrdWrite.NOTHING:
-                # The controller that ran before may have changed the CRD just before it ended.
-                self._watches.relist_later(served.crd_name)
-        # Also if something cannot be watched: instances then say what it is.
-        self._served_kinds[served.kind] = served
-        if not served.is_same_work(former):
-            self._wake_all(served.kind)
-            for name in self.users_of(served.kind.group):
-                if name != session.name:
-                    self._wake_definition(name)
-
-    def _wake_all(self, kind: Kind) -> None:
-        watches = self._watches
-        lost = (ref for ref in watches.lost if ref.kind == kind)
-        for ref in (*watches.instances(kind), *lost):
-            self._watches.wake(ref)
-
-    def _served_by(self, definition: KubeObject) -> ServedKind | None:
-        name = definition["metadata"]["name"]
-        return next((each for each in self._served_kinds.values() if each.definition == name), None)
-
-    # Deleting
 
     async def _delete(self, session: _Session) -> Result:
-        """Release a definition; instances stay, and can still be deleted."""
+        """Release a definition; its instances stay, and can still be deleted."""
         if not has_finalizer(session.definition):
             return DONE
-        served = self._served_by(session.definition)
+        served = self._kinds.find(session.name)
         if served is not None and self._settings.deletes_crds:
             await self._publisher.delete_crd(served.crd_name, session.name)
-            left = len(self._watches.instances(served.kind))
+            left = self._kinds.count_instances(served.kind)
             if left:
-                # The API server deletes them now, and they need us for that.
+                # The API server deletes them now, which takes the engine to delete their children.
                 session.set(reported.deleting(f"waiting for {left} instances to be deleted"))
                 await self._report(session)
                 return Result(1.0)
-            self._served_kinds.pop(served.kind, None)
-            self._watches.stop_serving(served.kind)
+            self._kinds.stop(served.kind)
         elif served is not None:
-            await self.serve_deletions(served.kind, served.plural, session.name)
+            await self._kinds.serve_deletions(served.kind, served.plural, session.name)
         rest = [e for e in session.definition["metadata"]["finalizers"] if e != FINALIZER]
         with suppress(NotFound):
             await self._set_finalizers(session.definition, rest)
-        self._groups.pop(session.name, None)
         self._compiler.keep_only(session.name, ())
         began = parse_time(session.definition["metadata"].get("deletionTimestamp"))
         seconds = (session.now - began).total_seconds() if began is not None else 0.0
         self._observer.definition_deleted(session.name, max(seconds, 0.0))
         return DONE
 
-    async def serve_deletions(self, kind: Kind, plural: str, definition: str) -> None:
-        """Release instances of a kind that has no definition any more."""
-        served = ServedKind(kind, plural, definition, "")
-        self._served_kinds[kind] = served
-        await self._watches.serve(served, self._settings.sync_limit)
-        # Some may wait for children whose going nobody watches any more.
-        self._wake_all(kind)
-
-    # The rest
-
-    async def _compile(self, definition: KubeObject, hash_: str) -> Compiled:
-        compiled = await self._compiler.compile(definition, hash_)
-        self._groups[definition["metadata"]["name"]] = compiled.groups
-        return compiled
-
     async def _set_finalizers(self, definition: KubeObject, finalizers: list[str]) -> KubeObject:
-        # With the version: a finalizer that somebody adds meanwhile must not be lost.
+        """Write the finalizers, and return the answer; raise Conflict if the object changed."""
+        # With the version: a finalizer that another client adds meanwhile must not be lost.
         version = definition["metadata"]["resourceVersion"]
         changes = {"metadata": {"resourceVersion": version, "finalizers": finalizers}}
         ref = ObjectRef(DEFINITION_KIND, "", definition["metadata"]["name"])
@@ -370,7 +308,7 @@ class DefinitionReconciler:
 
     def _put(self, answer: KubeObject) -> KubeObject:
         answer["metadata"].pop("managedFields", None)
-        self._informer.saw(answer)
+        self._informer.record_write(answer)
         return answer
 
 
@@ -378,11 +316,6 @@ def ready_conditions(definition: KubeObject) -> tuple[ReadyCondition, ...]:
     """Return the conditions that count for Ready, if the definition names any."""
     annotations = definition["metadata"].get("annotations") or {}
     return parse_ready_conditions(annotations.get(READY_CONDITIONS, ""))
-
-
-def _source_revision(definition: KubeObject) -> str:
-    revision: str = (definition["metadata"].get("annotations") or {}).get(REVISION, "")
-    return revision
 
 
 def _problem(compiled: Compiled) -> KroGitopsError:

@@ -1,9 +1,10 @@
 """
-An instance that goes: its children first, wave by wave, then our finalizer.
+Deletes an instance: its children first, wave by wave, then our finalizer.
 
-It needs no graph, and works for kinds whose definition is gone. Members are watched while they go,
-so each wave begins when the last object of the one before is gone. An instance that went at once,
-without our finalizer, may have left children: they go in the same order.
+This needs no graph, and works for kinds whose definition is gone. Members are watched while they
+are deleted, so each wave begins when the last object of the one before is gone. An instance that
+was removed at once, without our finalizer, may have left children: they are deleted in the same
+order.
 """
 
 import asyncio
@@ -31,13 +32,14 @@ from kro_gitops.metadata import (
     INTERNAL_PREFIX,
     KRO_PREFIX,
     MANAGED_BY,
+    SOURCE,
 )
 from kube_objects.refs import KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 
-# An instance stays for at least this many seconds after its deletion was seen: people and tools
-# that look at it then find out what happens instead of nothing.
+# An instance stays for at least this many seconds after its deletion was seen, so that users and
+# tools can see its status.
 MIN_VISIBLE_SECONDS = 0.5
 
 
@@ -52,7 +54,7 @@ class DeletionReconciler:
         applier: Applier,
         status_writer: StatusWriter,
     ) -> None:
-        """`cluster` is for instances themselves, whoever their children belong to."""
+        """`cluster` writes instances; children are written as the identity of the instance."""
         self._cluster = cluster
         self._watches = watches
         self._finder = finder
@@ -69,12 +71,12 @@ class DeletionReconciler:
     ) -> Result:
         """Advance the deletion by one step."""
         if not has_finalizer(report.instance):
-            return DONE  # others hold it
+            return DONE  # finalizers of other controllers are left
         now = asyncio.get_running_loop().time()
         since = self._seen.setdefault(report.key, now)
         report.set(under_deletion("deleting resources"))
         try:
-            result = await self._step(report, context, interval)
+            result = await self._delete_next_wave(report, context, interval)
         except KroGitopsError as error:
             report.set(under_deletion(f"deletion blocked: {error.message}"))
             await self._status_writer.write_deleting(report)
@@ -95,42 +97,42 @@ class DeletionReconciler:
         except NotFound:
             pass
         except Conflict:
-            raise  # somebody changed it just now: their event, and this error, bring us back
+            raise  # another client changed it: its event, and this error, queue the instance
         except KroGitopsError as error:
             report.set(not_managed(f"failed removing finalizer: {error.message}"))
             await self._status_writer.write_deleting(report)
             raise
         else:
-            self._watches.own_writes.record_write(context.key, answer)
+            self._watches.router.own_writes.record_write(context.key, answer)
             log.info("instance deleted", extra={"key": str(context.key)})
         return DONE
 
     async def delete_lost(self, last: KubeObject, context: WriteContext, interval: float) -> Result:
         """Delete what is left of an instance that was removed without our finalizer."""
-        # Asked of the server: an instance that we have only not seen yet keeps its children, and
-        # another of that name takes them over.
+        # Read from the server: an instance that is only not cached yet keeps its children, and
+        # another one of that name takes them over.
         if await self._cluster.find(context.key) is not None:
-            self._watches.forget_lost(context.key)
+            self._watches.router.forget_lost(context.key)
             return DONE
         found, is_watched = await self._finder.members(context, validate_inventory(last))
         members = [each for each in found if instance_uid_of(each) == last["metadata"]["uid"]]
-        going = None if self._keeps_children(last, members) else teardown(members)
-        if going is None:
-            self._watches.forget_lost(context.key)
+        wave = None if self._keeps_children(last, members) else teardown(members)
+        if wave is None:
+            self._watches.router.forget_lost(context.key)
             return DONE
         log.info(
             "deleting children of a lost instance",
-            extra={"key": str(context.key), "children": len(going.to_delete)},
+            extra={"key": str(context.key), "children": len(wave.to_delete)},
         )
-        missed = await delete_each(going.to_delete, lambda obj: self._applier.delete(context, obj))
+        missed = await delete_each(wave.to_delete, lambda obj: self._applier.delete(context, obj))
         if missed:
             return Result(interval or None)
         return Result(None if is_watched else max(interval, 1.0))
 
-    async def _step(
+    async def _delete_next_wave(
         self, report: InstanceReport, context: WriteContext, interval: float
     ) -> Result | None:
-        """Delete what may go now; `None` if nothing is left."""
+        """Delete the next wave of children; return None if nothing is left."""
         try:
             inventory = validate_inventory(report.instance)
         except KroGitopsError as error:
@@ -142,30 +144,32 @@ class DeletionReconciler:
         if self._keeps_children(report.instance, members):
             await self._orphan_children(report, context, members)
             return None
-        going = teardown(members)
-        if going is None:
+        wave = teardown(members)
+        if wave is None:
             return None
-        missed = await delete_each(going.to_delete, lambda obj: self._applier.delete(context, obj))
+        missed = await delete_each(wave.to_delete, lambda obj: self._applier.delete(context, obj))
         if missed:
             report.set(
                 under_deletion("deletion blocked: deletion encountered UID conflicts; retrying")
             )
             return Result(interval or None)
-        # Their going wakes us; kinds that nobody watches are asked again.
+        # Their deletion queues the instance; kinds that are not watched are listed again.
         return Result(None if is_watched else max(interval, 1.0))
 
     def _keeps_children(self, instance: KubeObject, members: Iterable[KubeObject]) -> bool:
-        if instance["metadata"]["uid"] in self._watches.orphaning:
+        """Return True if the deletion asked to orphan the children (`--cascade=orphan`)."""
+        if instance["metadata"]["uid"] in self._watches.router.orphaning:
             return True
-        # Children out of reach never referred to it: those within reach tell for all.
+        # Children in other namespaces never had an owner reference: the others decide for all.
         found = [member for member in members if had_reference(instance, member)]
         return bool(found) and all(was_orphaned(instance, member) for member in found)
 
     async def _orphan_children(
         self, report: InstanceReport, context: WriteContext, members: Iterable[KubeObject]
     ) -> None:
-        """Take our marks off children that are to stay."""
-        # Those out of reach first: if we are interrupted, the others still tell what was asked for.
+        """Remove our labels, annotations and owner references from children that are to stay."""
+        # Children without an owner reference first: after an interruption the others still show
+        # that the deletion asked to orphan them.
         instance = report.instance
         for member in sorted(members, key=lambda each: had_reference(instance, each)):
             ref = ObjectRef.of(member)
@@ -177,10 +181,13 @@ class DeletionReconciler:
                     for key in metadata.get("labels") or {}
                     if key.startswith(prefixes) or key in (APPLYSET_PART_OF, MANAGED_BY)
                 }
+                # A nested instance keeps the name of its source. Without it, it would pass for one
+                # that was created by hand, and get other permissions than it had.
+                is_instance = ref.kind in self._watches.served_kinds
                 annotations = {
                     key: None
                     for key in metadata.get("annotations") or {}
-                    if key.startswith(prefixes)
+                    if key.startswith(prefixes) and not (is_instance and key == SOURCE)
                 }
                 uid = report.instance["metadata"]["uid"]
                 owners = [o for o in metadata.get("ownerReferences") or () if o.get("uid") != uid]

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kro_gitops.control.loop import Loop
 from kro_gitops.control.loop import LoopSettings as LoopSettings
@@ -22,14 +22,15 @@ from kro_gitops.engine.controllers.definitions import (
 )
 from kro_gitops.engine.controllers.instances import InstanceReconciler, InstanceSettings
 from kro_gitops.engine.controllers.revisions import BY_DEFINITION, RevisionReconciler, snapshot_name
+from kro_gitops.engine.controllers.serving import KindServer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.crd.update import owner_of
 from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
-from kro_gitops.engine.revision import REVISION_KIND
+from kro_gitops.engine.revision import REVISION_KIND, spec_hash
 from kro_gitops.engine.served_kind import ServedKind
-from kro_gitops.errors import KroGitopsError, NotYet
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.informer import Informer
@@ -60,12 +61,60 @@ class Engine:
     """Reconciles the definitions, revisions and instances of one cluster."""
 
     def __init__(self, context: EngineContext, settings: EngineSettings) -> None:
-        self.queues: dict[str, WorkQueue[ObjectRef] | WorkQueue[str]] = {}
+        cluster, discovery, observer = context.cluster, context.discovery, context.observer
+        version = settings.instances.version
         self._context = context
-        self._settings = settings
-        self._first: set[str] | None = None  # definitions found at the start, not yet looked at
+        self._unseen: set[str] | None = None  # definitions found at the start, not yet reconciled
         self._is_ready = asyncio.Event()
-        self._assemble()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._definitions = Informer(
+            cluster, Selection(DEFINITION_KIND), indexes={_BY_LABEL: _label_of}
+        )
+        self._revisions = Informer(
+            cluster, Selection(REVISION_KIND), indexes={BY_DEFINITION: snapshot_name}
+        )
+        self._crds = Informer(cluster, Selection(CRD_KIND, metadata_only=True))
+        self.watches = Watches(cluster, self._wake_instance, observer)
+        self._compiler = Compiler(cluster, discovery, self._crds, settings.options, observer)
+        publisher = CrdPublisher(cluster, discovery, self._crds, version)
+        self._kinds = KindServer(
+            self.watches, publisher, settings.definitions.sync_limit, self._wake_users
+        )
+        revisions = RevisionReconciler(cluster, self._revisions, self._compiler, version, observer)
+        self._definition_reconciler = DefinitionReconciler(
+            context,
+            settings.definitions,
+            self._definitions,
+            self._compiler,
+            revisions,
+            publisher,
+            self._kinds,
+        )
+        self._instances = InstanceReconciler(context, settings.instances, self.watches)
+        names: WorkQueue[str] = WorkQueue(_ungrouped)
+        kept: WorkQueue[str] = WorkQueue(_ungrouped)
+        loops, observers = settings.loops, context.loop_observers
+        instance_loop = loops.get(INSTANCES) or LoopSettings()
+        if instance_loop.workers > 1:
+            # One namespace gets half of the workers at most; so it has as many as are configured.
+            instance_loop = replace(instance_loop, workers=2 * instance_loop.workers)
+        refs: WorkQueue[ObjectRef] = WorkQueue(
+            lambda ref: ref.namespace or ref.kind, instance_loop.workers, lambda ref: ref.kind
+        )
+        self.queues: dict[str, WorkQueue[ObjectRef] | WorkQueue[str]] = {
+            DEFINITIONS: names,
+            REVISIONS: kept,
+            INSTANCES: refs,
+        }
+        self._definition_loop: Loop[str] = Loop(
+            names, self._reconcile_definition, loops.get(DEFINITIONS), observers.get(DEFINITIONS)
+        )
+        self._revision_loop: Loop[str] = Loop(
+            kept, revisions.reconcile, loops.get(REVISIONS), observers.get(REVISIONS)
+        )
+        self._instance_loop: Loop[ObjectRef] = Loop(
+            refs, self._instances.reconcile, instance_loop, observers.get(INSTANCES)
+        )
 
     @property
     def served_kinds(self) -> Mapping[Kind, ServedKind]:
@@ -74,11 +123,11 @@ class Engine:
 
     @property
     def is_ready(self) -> bool:
-        """Return whether every definition found at the start has been looked at."""
+        """Return whether every definition found at the start has been reconciled once."""
         return self._is_ready.is_set()
 
     async def wait_ready(self) -> None:
-        """Wait until it is."""
+        """Wait until every definition found at the start has been reconciled once."""
         await self._is_ready.wait()
 
     def due(self, queue: str) -> int:
@@ -89,12 +138,16 @@ class Engine:
         """Return how many kinds are served with a graph."""
         return sum(each.graph is not None for each in self.served_kinds.values())
 
+    def waiting_evaluations(self) -> int:
+        """Return how many reconciles wait for a turn to evaluate further expressions."""
+        return self._instances.turns.waiting
+
     def definition(self, name: str) -> KubeObject | None:
         """Return a definition as it was last seen."""
         return self._definitions.cache.find("", name)
 
     def wake(self, key: ObjectRef) -> None:
-        """Queue an instance, with the identity that acts for it now."""
+        """Queue an instance."""
         self._wake_instance(key)
 
     def plural_of(self, kind: Kind) -> str:
@@ -112,14 +165,34 @@ class Engine:
             self._tasks.append(asyncio.create_task(informer.run()))
 
     async def run(self) -> None:
-        """Work until stopped."""
+        """Reconcile until stopped."""
         if not self._tasks:
             await self.warm_up()
         try:
             for informer in (self._crds, self._revisions, self._definitions):
                 while not await informer.wait_synced(5.0):
                     informer.log_waiting()
-            await self._begin()
+            self._definitions.listen(self._definition_changed)
+            self._revisions.listen(self._revision_changed)
+            self._crds.listen(self._crd_changed)
+            for loop in (self._definition_loop, self._revision_loop, self._instance_loop):
+                self._definitions.on_recovery(loop.retry_after_outage)
+            definitions = [obj for obj in self._definitions.cache if not is_deleting(obj)]
+            for definition in definitions if len(definitions) > 1 else ():
+                # A definition that cannot be compiled reports it when it is reconciled.
+                with suppress(KroGitopsError):
+                    hash_ = spec_hash(definition["spec"])
+                    compiled = await self._compiler.compile(definition, hash_)
+                    if compiled.graph is not None:
+                        self.watches.expect(compiled.graph)
+            names = [obj["metadata"]["name"] for obj in self._definitions.cache]
+            self._unseen = set(names)
+            for name in names:
+                self._definition_loop.add(name)
+            self._mark_seen("")
+            for revision in self._revisions.cache:
+                self._revision_loop.add(revision["metadata"]["name"])
+            await self._serve_kinds_without_definition()
             async with asyncio.TaskGroup() as group:
                 for loop in (self._definition_loop, self._revision_loop, self._instance_loop):
                     group.create_task(loop.run())
@@ -128,120 +201,54 @@ class Engine:
             for task in self._tasks:
                 task.cancel()
 
-    # Putting it together
-
-    def _assemble(self) -> None:
-        context, settings = self._context, self._settings
-        cluster, discovery, observer = context.cluster, context.discovery, context.observer
-        version = settings.instances.version
-        self._tasks: list[asyncio.Task[None]] = []
-        self._definitions = Informer(
-            cluster, Selection(DEFINITION_KIND), indexes={_BY_LABEL: _label_of}
-        )
-        self._revisions = Informer(
-            cluster, Selection(REVISION_KIND), indexes={BY_DEFINITION: snapshot_name}
-        )
-        self._crds = Informer(cluster, Selection(CRD_KIND, metadata_only=True))
-        self.watches = Watches(cluster, self._wake_instance, observer)
-        self._compiler = Compiler(cluster, discovery, self._crds, settings.options, observer)
-        self._revision_reconciler = RevisionReconciler(cluster, self._revisions, version, observer)
-        publisher = CrdPublisher(cluster, discovery, self._crds, version)
-        self._definition_reconciler = DefinitionReconciler(
-            context,
-            settings.definitions,
-            self._definitions,
-            self._compiler,
-            self._revision_reconciler,
-            publisher,
-            self.watches,
-            self._wake_definition,
-        )
-        self._instance_reconciler = InstanceReconciler(context, settings.instances, self.watches)
-        names: WorkQueue[str] = WorkQueue(_ungrouped)
-        kept: WorkQueue[str] = WorkQueue(_ungrouped)
-        refs: WorkQueue[ObjectRef] = WorkQueue(lambda ref: ref.kind)
-        self.queues.update({DEFINITIONS: names, REVISIONS: kept, INSTANCES: refs})
-        loops, observers = settings.loops, context.loop_observers
-        self._definition_loop: Loop[str] = Loop(
-            names, self._definition, loops.get(DEFINITIONS), observers.get(DEFINITIONS)
-        )
-        self._revision_loop: Loop[str] = Loop(
-            kept, self._revision, loops.get(REVISIONS), observers.get(REVISIONS)
-        )
-        self._instance_loop: Loop[ObjectRef] = Loop(
-            refs,
-            self._instance_reconciler.reconcile,
-            loops.get(INSTANCES),
-            observers.get(INSTANCES),
-        )
-
-    async def _begin(self) -> None:
-        names = {obj["metadata"]["name"] for obj in self._definitions.cache}
-        self._first = set(names)
-        self._mark_first_done("")
-        self._definitions.listen(self._definition_changed)
-        self._revisions.listen(self._revision_changed)
-        self._crds.listen(self._crd_changed)
-        for name in names:
-            self._wake_definition(name)
-        for revision in self._revisions.cache:
-            self._revision_loop.add(revision["metadata"]["name"])
-        staying = (obj for obj in self._definitions.cache if not is_deleting(obj))
-        # Release instances whose definition went while the controller was not running.
-        labels = {label_value(obj["metadata"]["name"]) for obj in staying}
-        for about in self._crds.cache:
-            owner = owner_of(about)
-            if not owner or owner in labels or is_deleting(about):
+    async def _serve_kinds_without_definition(self) -> None:
+        """Let instances be deleted whose definition went while the controller was not running."""
+        definitions = (obj for obj in self._definitions.cache if not is_deleting(obj))
+        labels = {label_value(obj["metadata"]["name"]) for obj in definitions}
+        for crd_metadata in self._crds.cache:
+            owner, name = owner_of(crd_metadata), crd_metadata["metadata"]["name"]
+            if not owner or owner in labels or is_deleting(crd_metadata):
                 continue
             try:
-                crd = await self._context.cluster.find(
-                    ObjectRef(CRD_KIND, "", about["metadata"]["name"])
-                )
+                crd = await self._context.cluster.find(ObjectRef(CRD_KIND, "", name))
                 for known in kinds_of_crd(crd) if crd is not None else ():
-                    await self._definition_reconciler.serve_deletions(
-                        known.kind, known.plural, owner
-                    )
+                    await self._kinds.serve_deletions(known.kind, known.plural, owner)
             except KroGitopsError as error:
-                facts = {"crd": about["metadata"]["name"], "error": error.message}
+                facts = {"crd": name, "error": error.message}
                 log.warning("instances without a definition cannot be watched", extra=facts)
 
-    # What works on keys
-
-    async def _definition(self, work: WorkItem[str]) -> Result:
+    async def _reconcile_definition(self, work: WorkItem[str]) -> Result:
         try:
             return await self._definition_reconciler.reconcile(work)
         finally:
-            self._mark_first_done(work.key)
+            self._mark_seen(work.key)
 
-    async def _revision(self, work: WorkItem[str]) -> Result:
-        return await self._revision_reconciler.reconcile(work, self._compiler)
-
-    def _mark_first_done(self, name: str) -> None:
-        if self._first is not None:
-            self._first.discard(name)
-            if not self._first:
+    def _mark_seen(self, name: str) -> None:
+        """Be ready once every definition that was there at the start was reconciled."""
+        if self._unseen is not None:
+            self._unseen.discard(name)
+            if not self._unseen:
                 self._is_ready.set()
+                self.watches.forget_expected()
 
-    # What wakes whom
+    # Which events queue which objects
 
     def _wake_instance(self, key: ObjectRef, delay: float = 0.0) -> None:
-        instance = self.watches.instance(key)
-        identity = None
-        if instance is not None:
-            with suppress(NotYet):  # it is asked again before anything is done
-                identity = self._context.owners.identity_of(instance, self.watches.find_instance)
         if delay:
-            self._instance_loop.add_after(key, delay, identity)
+            self._instance_loop.add_after(key, delay)
         else:
-            self._instance_loop.add(key, identity)
+            self._instance_loop.add(key)
 
-    def _wake_definition(self, name: str) -> None:
-        self._definition_loop.add(name)
+    def _wake_users(self, group: str, but: str = "") -> None:
+        """Queue the definitions that use kinds of a group."""
+        for name in self._compiler.users_of(group):
+            if name != but:
+                self._definition_loop.add(name)
 
     def _definition_changed(self, change: Change) -> None:
         before, after = change.before, change.after
         if before is None or after is None or _relevant_fields(before) != _relevant_fields(after):
-            self._wake_definition(change.object["metadata"]["name"])
+            self._definition_loop.add(change.object["metadata"]["name"])
 
     def _revision_changed(self, change: Change) -> None:
         before, after = change.before, change.after
@@ -249,26 +256,24 @@ class Engine:
         if before is None or after is None or _owners(before) != _owners(after):
             name = snapshot_name(change.object)[0]
             if self._definitions.cache.find("", name) is not None:
-                self._wake_definition(name)
+                self._definition_loop.add(name)
 
     def _crd_changed(self, change: Change) -> None:
         about = change.object["metadata"]
         if change.before is not None and change.after is not None:
             former = change.before["metadata"].get("generation")
             if about.get("generation") != former:
-                self.watches.renew(about["name"])
-        group = about["name"].partition(".")[2]
-        for name in self._definition_reconciler.users_of(group):
-            self._wake_definition(name)
+                self.watches.relist(about["name"])
+        self._wake_users(about["name"].partition(".")[2])
         owner = owner_of(change.object) or (owner_of(change.before) if change.before else "")
         if not owner:
             return
         for definition in self._definitions.cache.by(_BY_LABEL, owner):
-            self._wake_definition(definition["metadata"]["name"])
+            self._definition_loop.add(definition["metadata"]["name"])
 
 
 def _label_of(definition: KubeObject) -> tuple[str, ...]:
-    """Return how labels name a definition."""
+    """Return the label value by which objects name a definition."""
     return (label_value(definition["metadata"]["name"]),)
 
 
@@ -277,7 +282,7 @@ def _ungrouped(_key: Hashable) -> Hashable:
 
 
 def _relevant_fields(definition: KubeObject) -> tuple[object, ...]:
-    """Return what of a definition matters; its status does not."""
+    """Return the parts of a definition that its reconcile depends on; the status is not one."""
     metadata = definition["metadata"]
     annotations = metadata.get("annotations") or {}
     return (

@@ -1,14 +1,18 @@
 """
-What others made, read when it changed and never otherwise.
+Reads external objects when they changed, and never otherwise.
 
-That something changed is known from its metadata, which is watched. The object itself is read in
-the name of whoever the instance acts for, so nobody gets to see through an instance what they
-could not read themselves; what was read for one is not shown to another.
+Their metadata is watched, which shows that an object changed. The object itself is read as the
+identity that the instance acts as, so an instance shows its author nothing that the author could
+not read; what was read for one identity is not shown to another.
+
+Whether an object exists is not shown either. The metadata is watched with the rights of the
+controller, so for another identity the API server is asked also if there is no such object: it
+rejects a request that is forbidden whether the object exists or not.
 """
 
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.steps import Read, Select
-from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch, WatchRequest
+from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Cluster, Identity, Selection
 from kro_gitops.kube.cache import DROP_MANAGED_FIELDS, is_newer, version_of
@@ -31,62 +35,64 @@ class ExternalReader:
     async def read(self, key: ObjectRef, step: Read, identity: Identity | None) -> list[KubeObject]:
         """Return the object a step asks for, or nothing."""
         ref = step.ref
-        self._look(key, ObjectWatch(ref.kind, ref.namespace, ref.name))
+        # Before anything is read: a change during the read must not be missed.
+        self._watches.router.watch_set.look(key, ObjectWatch(ref.kind, ref.namespace, ref.name))
         about = self._informer(ref.kind).cache.find(ref.namespace, ref.name)
-        if about is None:
-            self._read.pop((identity, ref), None)
+        cached = self._find(identity, ref, about) if about is not None else None
+        if cached is not None:
+            return [cached]
+        self._read.pop((identity, ref), None)
+        if about is None and identity is None:
             return []
-        held = self._held(identity, ref, about)
-        if held is not None:
-            return [held]
         found = await self._cluster.acting_as(identity).find(ref)
-        return [self._hold(identity, found)] if found is not None else []
+        return [self._keep(identity, found)] if found is not None else []
 
     async def select(
         self, key: ObjectRef, step: Select, identity: Identity | None
     ) -> list[KubeObject]:
         """Return the objects a step asks for, by namespace and name."""
         request = SelectorWatch(step.kind, step.namespace, step.selector)
-        self._look(key, request)
+        self._watches.router.watch_set.look(key, request)
         informer = self._informer(step.kind)
-        wanted = {ObjectRef.of(obj): obj for obj in informer.cache if request.matches(obj)}
-        stale = [ref for ref, about in wanted.items() if self._held(identity, ref, about) is None]
+        selected = {ObjectRef.of(obj): obj for obj in informer.cache if request.matches(obj)}
+        stale = [ref for ref, about in selected.items() if self._find(identity, ref, about) is None]
         cluster = self._cluster.acting_as(identity)
-        if len(stale) > _MAX_SINGLE_READS:
+        # Until something was read for it, an identity must list: also if there is nothing to read.
+        is_unproven = identity is not None and len(stale) == len(selected)
+        if is_unproven or len(stale) > _MAX_SINGLE_READS:
             selection = Selection(step.kind, step.namespace, labels=str(step.selector))
             listing = await cluster.list(selection, DROP_MANAGED_FIELDS)
             for obj in listing.items:
-                self._hold(identity, obj)
+                self._keep(identity, obj)
         else:
             for ref in stale:
                 refreshed = await cluster.find(ref)
                 if refreshed is None:
                     self._read.pop((identity, ref), None)
                 else:
-                    self._hold(identity, refreshed)
-        found = (self._read.get((identity, ref)) for ref in sorted(wanted))
-        return [each for each in found if each is not None]
-
-    def _look(self, key: ObjectRef, request: WatchRequest) -> None:
-        # Before anything is read: what happens meanwhile must not be missed.
-        self._watches.watch_set.look(key, request)
+                    self._keep(identity, refreshed)
+        found = (self._read.get((identity, ref)) for ref in sorted(selected))
+        return [obj for obj in found if obj is not None]
 
     def _informer(self, kind: Kind) -> Informer:
-        informer = self._watches.other(kind)
+        """Return the synced informer of a kind; raise NotYet with the reason if there is none."""
+        informer = self._watches.external_informer(kind)
         if informer is None or not informer.is_synced:
             why = f": {informer.problem.message}" if informer and informer.problem else ""
             raise NotYet("not-watched", f"{kind} cannot be watched yet{why}")
         return informer
 
-    def _held(
+    def _find(
         self, identity: Identity | None, ref: ObjectRef, about: KubeObject
     ) -> KubeObject | None:
-        held = self._read.get((identity, ref))
-        if held is None or is_newer(version_of(about), version_of(held)):
+        """Return an object that was read before, unless its metadata is newer."""
+        cached = self._read.get((identity, ref))
+        if cached is None or is_newer(version_of(about), version_of(cached)):
             return None
-        return held
+        return cached
 
-    def _hold(self, identity: Identity | None, obj: KubeObject) -> KubeObject:
+    def _keep(self, identity: Identity | None, obj: KubeObject) -> KubeObject:
+        """Cache an object for one identity only; the oldest entry makes room."""
         trimmed = DROP_MANAGED_FIELDS(obj)
         self._read[identity, ObjectRef.of(obj)] = trimmed
         if len(self._read) > _CACHE_SIZE:

@@ -35,7 +35,7 @@ class InformerTask:
         self.is_sync_reported = False
         self.task = _task(informer)
 
-    def renew(self) -> None:
+    def relist(self) -> None:
         """List again at once, and again when the watch that follows has ended."""
         self.task.cancel()
         self.informer.reset_version()

@@ -1,31 +1,34 @@
 """
 Reconciles an instance: observe, plan, execute, report.
 
-What is there is known from watches; a pass over the graph says what to do, as far as it can be
-known in one go. An instance that is as it should be costs no request. Every way out reports.
+The live state is known from watches; a pass over the graph returns the steps to execute. An
+instance that is in the desired state costs no request. Every reconcile ends with a report.
 """
 
 import asyncio
 import logging
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import WorkItem
-from kro_gitops.engine.applyset import Inventory, has_inventory
-from kro_gitops.engine.controllers.applier import (
-    Applier,
-    delete_each,
-    has_adopt_annotation,
-    target_of,
-)
+from kro_gitops.engine.adoption import NotAdopted, may_adopt
+from kro_gitops.engine.applyset import Inventory, has_inventory, target_of
+from kro_gitops.engine.authority import Authority
+from kro_gitops.engine.controllers.applier import Applier, delete_each
 from kro_gitops.engine.controllers.context import EngineContext, WriteContext
-from kro_gitops.engine.controllers.deadline import EvaluationDeadline
 from kro_gitops.engine.controllers.deletion import DeletionReconciler
+from kro_gitops.engine.controllers.evaluation_turns import (
+    Evaluation,
+    EvaluationLimitExceeded,
+    EvaluationLimits,
+    EvaluationTurns,
+)
 from kro_gitops.engine.controllers.external_objects import ExternalReader
 from kro_gitops.engine.controllers.find_children import ChildFinder
-from kro_gitops.engine.controllers.status_writer import InstanceReport, StatusWriter
+from kro_gitops.engine.controllers.lineage import PlannedChildren
+from kro_gitops.engine.controllers.status_writer import InstanceReport, StatusWriter, pass_status
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.instance_metadata import (
@@ -33,6 +36,7 @@ from kro_gitops.engine.instance_metadata import (
     inventory_of,
     is_deleting,
     is_managed,
+    is_suspended,
     managed_metadata,
 )
 from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_desire
@@ -48,16 +52,18 @@ from kro_gitops.engine.status import (
     PassResult,
     State,
     conditions_of,
-    is_suspended,
+    evaluation_stopped,
     not_managed,
     not_ready,
     not_resolved,
-    summarize,
+    summarize_in_slices,
+    under_deletion,
 )
 from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch, WatchRequest
 from kro_gitops.errors import KroGitopsError, NotYet
-from kro_gitops.kube.api import Identity, WriteOptions
+from kro_gitops.kube.api import WriteOptions
 from kro_gitops.metadata import INSTANCE_MANAGER, NODE_ID
+from kro_gitops.settings.option import AdoptionPolicy
 from kro_gitops.tracking.stamp import Policy
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject, ObjectRef
@@ -65,7 +71,11 @@ from kube_objects.refs import KubeObject, ObjectRef
 log = logging.getLogger(__name__)
 
 _APPLY_METADATA = WriteOptions(manager=INSTANCE_MANAGER, force=True)
-_OWNER_RETRY_DELAY = 1.0  # seconds until it is asked again whose an instance is
+_OWNER_RETRY_DELAY = 1.0  # seconds until the authority of an instance is decided again
+_REFUSED_RETRY_DELAY = 60.0  # seconds; changes of sources and of the instance wake it before
+# An instance whose expressions took too long waits for this many times as long, doubled each time.
+_PENALTY_FACTOR = 10
+_MAX_PENALTY = 600.0  # seconds
 _MAX_RETRY_DELAY = 30.0  # seconds: the longest pause before children that failed are tried again
 
 
@@ -75,12 +85,26 @@ class InstanceSettings:
 
     version: str = KRO_LEVEL
     tracking: Policy = field(default_factory=Policy)
-    adopts: bool = False
+    adoption: AdoptionPolicy = AdoptionPolicy.REFUSE
     interval: float = 3.0
-    evaluation_limit: float = 0.05
+    evaluation: EvaluationLimits = field(default_factory=EvaluationLimits)
     collection_size: int = 1000
     sync_limit: float = 10.0
     reports_all_conditions: bool = False  # an Event for every condition, not only Ready
+
+
+@dataclass(frozen=True, slots=True)
+class _Penalty:
+    """An instance whose expressions took too long, and until when they are not evaluated again."""
+
+    until: float
+    count: int
+    generation: int
+    graph: Graph
+
+    def is_for(self, instance: KubeObject, graph: Graph) -> bool:
+        """Return whether neither the spec nor the definition has changed."""
+        return graph is self.graph and instance["metadata"].get("generation", 0) == self.generation
 
 
 @dataclass(slots=True)
@@ -91,9 +115,10 @@ class _Session:
     context: WriteContext
     graph: Graph
     inventory: Inventory
-    is_managed: bool = False  # it carries what it must, with this inventory
+    evaluation: Evaluation
+    is_managed: bool = False  # the instance has its metadata, with this inventory
     watched: set[WatchRequest] = field(default_factory=set)
-    is_unwatched: bool = False  # something goes whose going nobody will tell
+    is_unwatched: bool = False  # a deletion is in progress that no watch will report
 
 
 class InstanceReconciler:
@@ -102,7 +127,8 @@ class InstanceReconciler:
     def __init__(self, engine: EngineContext, settings: InstanceSettings, watches: Watches) -> None:
         self._cluster = engine.cluster
         self._observer = engine.observer
-        self._owners = engine.owners
+        self._authorities = engine.authorities
+        self._lineage = PlannedChildren(watches)
         self._settings = settings
         self._watches = watches
         self._finder = ChildFinder(watches, engine.discovery)
@@ -119,41 +145,46 @@ class InstanceReconciler:
             engine.cluster, watches, self._finder, self._applier, self._status_writer
         )
         self._children = Rules(settings.version, settings.tracking)
-        self._bounds = Bounds(
-            settings.collection_size, EvaluationDeadline(settings.evaluation_limit).begin
-        )
+        self.turns = EvaluationTurns(settings.evaluation)
         self._knowledge = LiveKnowledge(watches)
         self._failures: dict[ObjectRef, int] = {}
-        self._new: set[ObjectRef] = set()  # seen from their beginning, and not yet ready
+        self._penalties: dict[ObjectRef, _Penalty] = {}
+        self._new: set[ObjectRef] = set()  # seen since their creation, and not yet ready
+        self._undecided: dict[ObjectRef, float] = {}  # since when the authority is not known
 
     async def reconcile(self, work: WorkItem[ObjectRef]) -> Result:
         """Reconcile an instance as far as possible now."""
-        key, watches = work.key, self._watches
-        instance, served = watches.instance(key), self._watches.served_kinds.get(key.kind)
+        key, router = work.key, self._watches.router
+        instance, served = self._watches.instance(key), self._watches.served_kinds.get(key.kind)
         if instance is None or served is None:
             self._failures.pop(key, None)
             self._new.discard(key)
+            self._undecided.pop(key, None)
+            self._penalties.pop(key, None)
             self._deletions.forget(key)
-            self._watches.watch_set.forget(key)
+            self._lineage.forget(key)
+            router.watch_set.forget(key)
             if served is not None:
                 self._observer.instance_gone(key, served.plural)
-            last = watches.lost.get(key) if served is not None else None
+            last = router.lost.get(key) if served is not None else None
             if last is None:
                 return DONE
             # Delete what is left of an instance that was removed without our finalizer.
             try:
-                context = self._context_for(
-                    last, key, self._owners.identity_of(last, watches.find_instance)
-                )
+                authority = self._authorities.authority_of(last, self._lineage)
             except NotYet:
                 return Result(_OWNER_RETRY_DELAY)
+            except RefusedError as error:
+                log.warning("children of a lost instance stay", extra={"error": error.message})
+                return DONE
+            context = self._context_for(last, key, authority)
             return await self._deletions.delete_lost(last, context, self._settings.interval)
-        watches.own_writes.begin(key)
+        router.own_writes.begin(key)
         try:
             return await self._reconcile(instance, served, work)
         finally:
-            if watches.own_writes.end(key):
-                watches.wake(key)
+            if router.own_writes.end(key):
+                router.wake(key)
 
     async def _reconcile(
         self, instance: KubeObject, served: ServedKind, work: WorkItem[ObjectRef]
@@ -161,58 +192,190 @@ class InstanceReconciler:
         now = datetime.now(UTC)
         report = InstanceReport(work.key, instance, served, conditions_of(instance, now), now)
         try:
-            # Asked now: when it was queued, the instance it belongs to may not have been seen.
-            identity = self._owners.identity_of(instance, self._watches.find_instance)
+            authority = self._authorities.authority_of(instance, self._lineage)
         except NotYet as error:
-            if not is_deleting(instance):
+            # Reported only after a while: at start-up, parents are planned one by one.
+            clock = asyncio.get_running_loop().time()
+            waited = clock - self._undecided.setdefault(work.key, clock)
+            if waited >= self._settings.sync_limit and not is_deleting(instance):
                 await self._report_unwatched(report, error)
-                return Result(_OWNER_RETRY_DELAY)
-            identity = work.identity
-        context = self._context_for(instance, work.key, identity)
+            return Result(_OWNER_RETRY_DELAY)
+        except RefusedError as error:
+            return await self._report_refused(report, error)
+        self._undecided.pop(work.key, None)
+        context = self._context_for(instance, work.key, authority)
         if is_deleting(instance):
             return await self._deletions.reconcile(report, context, self._settings.interval)
         if served.graph is None:
-            if not report.served.problem:
-                return DONE  # its definition is gone: nobody says any more what should be
-            report.set(not_resolved(report.served.problem))
-            self._observer.graph_resolved(report.key, report.served.plural, "failed")
+            if not served.problem:
+                return DONE  # its definition is gone: its children stay as they are
+            report.set(not_resolved(served.problem))
+            self._observer.graph_resolved(report.key, served.plural, "failed")
             await self._status_writer.write_error(report)
-            return DONE  # woken when there is a graph
+            return DONE  # queued when there is a graph
         try:
             await self._watches.wait_for_caches(served, self._settings.sync_limit)
         except NotYet as error:
             return await self._report_unwatched(report, error)
         self._observer.graph_resolved(work.key, served.plural, "success")
-        return await self._advance(report, context, served.graph)
-
-    async def _advance(self, report: InstanceReport, context: WriteContext, graph: Graph) -> Result:
         try:
-            inventory = inventory_of(report.instance)
+            inventory = inventory_of(instance)
         except RefusedError as error:
             return await self._report_unmanaged(report, error)
-        session = _Session(report, context, graph, inventory)
+        penalty = self._penalties.get(work.key)
+        if penalty is not None and penalty.is_for(instance, served.graph):
+            left = penalty.until - asyncio.get_running_loop().time()
+            if left > 0:
+                return Result(left)
+        evaluation = self.turns.begin(work.key.namespace or work.key.kind, work.key.kind)
+        session = _Session(report, context, served.graph, inventory, evaluation)
+        try:
+            return await self._advance(session)
+        except EvaluationLimitExceeded as error:
+            return await self._report_stopped(session, error)
+        finally:
+            self._observer.evaluated(work.key, served.plural, evaluation.seconds)
+
+    async def _advance(self, session: _Session) -> Result:
+        report = session.report
         try:
             if is_suspended(report.instance):
+                await self._plan(session)  # its nested instances are not suspended with it
                 await self._manage(session, session.inventory)
-                session.report.set(IS_MANAGED)
-                session.report.set(IS_RESOLVED)
-                session.report.set(SUSPENDED)
-                await self._status_writer.write_conditions(session.report)
+                for condition in (IS_MANAGED, IS_RESOLVED, SUSPENDED):
+                    report.set(condition)
+                await self._status_writer.write_conditions(report)
                 return DONE
             run = await self._execute(session)
         except _MetadataNotWritten as error:
             return await self._report_unmanaged(report, error.cause)
         except NotYet as error:
             return await self._report_unwatched(report, error)
-        self._watches.watch_set.keep_only(report.key, session.watched)
-        result = summarize(run)
+        self._watches.router.watch_set.keep_only(report.key, session.watched)
+        result = await self._conclude(session, run)
+        self._penalties.pop(report.key, None)
+        return result
+
+    # Execute
+
+    async def _execute(self, session: _Session) -> Pass:
+        """Execute the plan until no step is left."""
+        run, steps = await self._plan(session)
+        seconds = session.evaluation.seconds
+        if await self._manage(session, session.inventory | run.projection()):
+            # Expressions may read what was written just now.
+            run, steps = await self._plan(session)
+        session.report.set(IS_MANAGED)
+        session.report.set(IS_RESOLVED)
+        while steps:
+            await self._manage(session, session.inventory | run.projection())
+            if len(steps) == 1:
+                await self._execute_step(session, run, steps[0])
+            else:
+                async with asyncio.TaskGroup() as group:
+                    for step in steps:
+                        group.create_task(self._execute_step(session, run, step))
+            steps = await session.evaluation.run(run.advance_in_slices())
+            self._record_children(session, run)
+        self._observer.passed(run, seconds)
+        return run
+
+    async def _plan(self, session: _Session) -> tuple[Pass, tuple[Step, ...]]:
+        """Begin a pass; return it, and its first steps."""
+        instance = session.report.instance
+        family = Family(instance, self._children, session.report.served.source_revision)
+        evaluation = session.evaluation
+        bounds = Bounds(self._settings.collection_size, evaluation.budget, evaluation.is_slice_over)
+        run = Pass(session.graph, instance, family, self._knowledge, bounds)
+        steps = await evaluation.run(run.advance_in_slices())
+        self._record_children(session, run)
+        return run, steps
+
+    def _record_children(self, session: _Session, run: Pass) -> None:
+        self._lineage.record(session.report.instance, run.targets(), is_complete=run.is_complete)
+
+    async def _manage(self, session: _Session, inventory: Inventory) -> bool:
+        """Apply the metadata that an instance needs; return whether it had to be written."""
+        if session.is_managed and inventory == session.inventory:
+            return False
+        report = session.report
+        desired = managed_metadata(
+            report.instance, report.served, inventory, self._settings.version
+        )
+        session.inventory, session.is_managed = inventory, False
+        if is_managed(report.instance, desired):
+            session.is_managed = True
+            return False
+        try:
+            answer = await self._cluster.apply(desired, _APPLY_METADATA)
+        except KroGitopsError as error:
+            raise _MetadataNotWritten(error) from error
+        report.instance = self._watches.cache_instance(report.key, answer)
+        session.is_managed = True
+        # Decide again: the response may contain what another client wrote meanwhile.
+        authority = self._authorities.authority_of(report.instance, self._lineage)
+        session.context = self._context_for(report.instance, report.key, authority)
+        return True
+
+    async def _execute_step(self, session: _Session, run: Pass, step: Step) -> None:
+        context = session.context
+        try:
+            match step:
+                case Apply():
+                    run.applied(step, await self._applier.apply(context, step))
+                    report = session.report
+                    if step.live is not None and is_same_desire(step.live, step.object):
+                        text = (
+                            f"{step.ref} was changed by another field manager and was applied again"
+                        )
+                        self._status_writer.record_event(report, "Normal", "Repaired", text)
+                case Read():
+                    session.watched.add(
+                        ObjectWatch(step.ref.kind, step.ref.namespace, step.ref.name)
+                    )
+                    found = await self._externals.read(
+                        context.key, step, context.authority.identity
+                    )
+                    run.found(step, found)
+                case Select():
+                    session.watched.add(SelectorWatch(step.kind, step.namespace, step.selector))
+                    found = await self._externals.select(
+                        context.key, step, context.authority.identity
+                    )
+                    run.found(step, found)
+        except KroGitopsError as error:
+            text = error.message
+            if isinstance(error, NotAdopted) and error.owners:
+                why = f"{error.ref} was created by {', '.join(error.owners)}"
+                self._status_writer.record_event(session.report, "Warning", "NotAdopted", why)
+            if isinstance(step, Read):
+                ref = step.ref
+                text = f"external ref get {ref.kind} {ref.namespace}/{ref.name}: {text}"
+            elif isinstance(step, Select):
+                text = f"failed to list external collection {step.node}: {text}"
+            run.failed(step, text)
+        except OSError as error:
+            run.failed(step, str(error) or type(error).__name__)
+
+    # Report
+
+    async def _conclude(self, session: _Session, run: Pass) -> Result:
+        """Prune after a complete pass, and write the status."""
+        report, evaluation = session.report, session.evaluation
+        result = await evaluation.run(summarize_in_slices(run))
+        # Also children that need no write: the limits may be narrower than when they were applied.
+        limits = session.context.authority.rejection_of
+        rejected = [why for step in run.targets() if (why := limits(step.ref))]
         problem = None
-        if run.is_complete:
+        if rejected and not result.failures:
+            result = PassResult(State.ERROR, not_ready("; ".join(rejected)), tuple(rejected))
+        elif run.is_complete:
             problem = await self._prune(session, run)
         if problem is not None:
             result = PassResult(result.state, not_ready(problem))
         report.set(result.condition)
-        await self._status_writer.write_pass(report, run, result)
+        status = await evaluation.run(pass_status(report, run, result))
+        await self._status_writer.write_pass(report, status)
         for warning in run.family.warnings:
             self._status_writer.record_event(
                 report, "Warning", "TrackingOverridden", warning.summary
@@ -224,84 +387,6 @@ class InstanceReconciler:
             self._new.discard(report.key)
         return DONE
 
-    # Carrying out
-
-    async def _execute(self, session: _Session) -> Pass:
-        """Execute the plan until no step is left."""
-        began = time.perf_counter()
-        run = self._pass(session)
-        steps = run.advance()
-        seconds = time.perf_counter() - began
-        if await self._manage(session, session.inventory | run.projection()):
-            # Expressions may read what was written just now.
-            run = self._pass(session)
-            steps = run.advance()
-        session.report.set(IS_MANAGED)
-        session.report.set(IS_RESOLVED)
-        while steps:
-            await self._manage(session, session.inventory | run.projection())
-            if len(steps) == 1:
-                await self._execute_step(session, run, steps[0])
-            else:
-                async with asyncio.TaskGroup() as group:
-                    for step in steps:
-                        group.create_task(self._execute_step(session, run, step))
-            steps = run.advance()
-        self._observer.passed(run, seconds)
-        return run
-
-    def _pass(self, session: _Session) -> Pass:
-        instance = session.report.instance
-        family = Family(instance, self._children, session.report.served.source_revision)
-        return Pass(session.graph, instance, family, self._knowledge, self._bounds)
-
-    async def _manage(self, session: _Session, inventory: Inventory) -> bool:
-        """Apply the metadata that an instance must carry; return whether it had to be written."""
-        if session.is_managed and inventory == session.inventory:
-            return False
-        report = session.report
-        wanted = managed_metadata(report.instance, report.served, inventory, self._settings.version)
-        session.inventory, session.is_managed = inventory, False
-        if is_managed(report.instance, wanted):
-            session.is_managed = True
-            return False
-        try:
-            answer = await self._cluster.apply(wanted, _APPLY_METADATA)
-        except KroGitopsError as error:
-            raise _MetadataNotWritten(error) from error
-        report.instance = self._watches.cache_instance(report.key, answer)
-        session.is_managed = True
-        return True
-
-    async def _execute_step(self, session: _Session, run: Pass, step: Step) -> None:
-        context = session.context
-        try:
-            match step:
-                case Apply():
-                    run.made(step, await self._applier.apply(context, step))
-                    report = session.report
-                    if step.live is not None and is_same_desire(step.live, step.object):
-                        text = (
-                            f"{step.ref} was changed by another field manager and was applied again"
-                        )
-                        self._status_writer.record_event(report, "Normal", "Repaired", text)
-                case Read():
-                    session.watched.add(
-                        ObjectWatch(step.ref.kind, step.ref.namespace, step.ref.name)
-                    )
-                    found = await self._externals.read(context.key, step, context.identity)
-                    run.found(step, found)
-                case Select():
-                    session.watched.add(SelectorWatch(step.kind, step.namespace, step.selector))
-                    found = await self._externals.select(context.key, step, context.identity)
-                    run.found(step, found)
-        except KroGitopsError as error:
-            run.failed(step, _step_error(step, error))
-        except OSError as error:
-            run.failed(step, str(error) or type(error).__name__)
-
-    # Concluding
-
     async def _prune(self, session: _Session, run: Pass) -> str | None:
         """Delete children that are no longer desired; return what is in the way, if anything."""
         exact = run.inventory()
@@ -311,11 +396,18 @@ class InstanceReconciler:
         except KroGitopsError as error:
             return f"list orphans failed: {error.message}"
         orphans = [obj for obj in members if target_of(ObjectRef.of(obj)) not in desired]
+        # Before they are deleted: nested instances need their parent for that.
+        self._lineage.record_leaving(session.report.instance, orphans)
         if orphans:
             session.is_unwatched = not is_watched
             order = {name: index for index, name in enumerate(session.graph.order)}
             alive = [obj for obj in orphans if not is_deleting(obj)]
-            alive.sort(key=lambda obj: order.get(_node_of(obj), len(order)), reverse=True)
+            alive.sort(
+                key=lambda obj: order.get(
+                    (obj["metadata"].get("labels") or {}).get(NODE_ID, ""), len(order)
+                ),
+                reverse=True,
+            )
             context = session.context
             try:
                 missed = await delete_each(alive, lambda obj: self._applier.delete(context, obj))
@@ -334,8 +426,42 @@ class InstanceReconciler:
 
     # Other ways out
 
+    async def _report_refused(self, report: InstanceReport, error: RefusedError) -> Result:
+        """Report that nothing is done for an instance; a change of its source wakes it."""
+        self._watches.router.watch_set.keep_only(report.key, set())
+        if is_deleting(report.instance):
+            report.set(under_deletion(f"deletion blocked: {error.message}"))
+            await self._status_writer.write_deleting(report)
+            self._status_writer.record_event(report, "Warning", "DeletionBlocked", error.message)
+        else:
+            report.set(not_ready(f"{error.message}; {error.hint}"))
+            await self._status_writer.write_error(report)
+        return Result(_REFUSED_RETRY_DELAY)
+
+    async def _report_stopped(self, session: _Session, error: EvaluationLimitExceeded) -> Result:
+        """Report that the expressions took too long; children stay as they are."""
+        report = session.report
+        former = self._penalties.get(report.key)
+        count = 0
+        if former is not None and former.is_for(report.instance, session.graph):
+            count = former.count + 1
+        delay = min(error.limit * _PENALTY_FACTOR * 2 ** min(count, 10), _MAX_PENALTY)
+        until = asyncio.get_running_loop().time() + delay
+        generation = report.instance["metadata"].get("generation", 0)
+        self._penalties[report.key] = _Penalty(until, count, generation, session.graph)
+        log.warning(
+            "evaluation stopped",
+            extra={"key": str(report.key), "seconds": error.limit, "retry_after": delay},
+        )
+        self._observer.evaluation_stopped(report.key, report.served.plural)
+        report.set(evaluation_stopped(f"{error.message}; {error.hint}"))
+        await self._status_writer.write_error(report)
+        reason = report.conditions.root.reason or ""
+        self._status_writer.record_event(report, "Warning", reason, error.message)
+        return Result(delay)
+
     async def _report_unwatched(self, report: InstanceReport, error: NotYet) -> Result:
-        """Report that children cannot be seen, so nothing can be said of them."""
+        """Report that children cannot be watched, so that their status is not known."""
         report.set(not_ready(error.message))
         await self._status_writer.write_error(report)
         return self._later(report.key)
@@ -346,8 +472,6 @@ class InstanceReconciler:
         await self._status_writer.write_conditions(report)
         raise error
 
-    # The rest
-
     def _later(self, key: ObjectRef) -> Result:
         """Try again after a pause that grows with every failure."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
@@ -357,42 +481,22 @@ class InstanceReconciler:
         return Result(min(interval * 2 ** min(failures - 1, 10), max(interval, _MAX_RETRY_DELAY)))
 
     def _context_for(
-        self, instance: KubeObject, key: ObjectRef, identity: Identity | None
+        self, instance: KubeObject, key: ObjectRef, authority: Authority
     ) -> WriteContext:
-        cluster = self._cluster.acting_as(identity)
         if not has_finalizer(instance) and not has_inventory(instance):
             self._new.add(key)
-        may_adopt = self._settings.adopts or has_adopt_annotation(instance)
-        find, owners = self._watches.find_instance, self._owners
         return WriteContext(
             key,
-            cluster,
-            may_adopt,
+            self._cluster.acting_as(authority.identity),
+            authority,
+            partial(may_adopt, self._settings.adoption, instance),
             key in self._new,
-            identity,
-            lambda child: owners.refusal_of(instance, child, find),
         )
 
 
-class _MetadataNotWritten(Exception):  # noqa: N818 - carries an error out of the work on an instance
-    """The instance itself could not be written."""
+class _MetadataNotWritten(Exception):  # noqa: N818 - carries an error out of a reconcile
+    """The metadata of the instance could not be written."""
 
     def __init__(self, cause: KroGitopsError) -> None:
         super().__init__(str(cause))
         self.cause = cause
-
-
-def _step_error(step: Step, error: KroGitopsError) -> str:
-    match step:
-        case Apply():
-            return error.message
-        case Read():
-            ref = step.ref
-            return f"external ref get {ref.kind} {ref.namespace}/{ref.name}: {error.message}"
-        case Select():
-            return f"failed to list external collection {step.node}: {error.message}"
-
-
-def _node_of(obj: KubeObject) -> str:
-    name: str = (obj["metadata"].get("labels") or {}).get(NODE_ID, "")
-    return name

@@ -34,6 +34,12 @@ class Observer:
     def passed(self, run: Pass, seconds: float) -> None:
         """Called after a pass over a graph; `seconds` excludes requests."""
 
+    def evaluated(self, instance: ObjectRef, plural: str, seconds: float) -> None:
+        """Called after a reconcile, with the CPU time of the instance's expressions."""
+
+    def evaluation_stopped(self, instance: ObjectRef, plural: str) -> None:
+        """Called when the expressions of an instance exceeded their time limit."""
+
     def schema_asked(self, *, was_known: bool) -> None:
         """Called when a definition needed the schema of a kind."""
 
@@ -55,7 +61,7 @@ class Observer:
     def informer_synced(self, kind: Kind, seconds: float) -> None:
         """Called once for each informer, when its first list is complete."""
 
-    def instance_heard(self, kind: Kind, event: str) -> None:
+    def instance_event(self, kind: Kind, event: str) -> None:
         """Called when an instance was added, updated or deleted: `add`, `update`, `delete`."""
 
     def change_routed(self, kind: Kind, *, woke: bool) -> None:

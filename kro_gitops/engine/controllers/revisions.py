@@ -71,33 +71,39 @@ def snapshot_name(revision: KubeObject) -> tuple[str, ...]:
 
 
 class RevisionReconciler:
-    """The revisions of all definitions."""
+    """Keeps the revisions of all definitions."""
 
     def __init__(
-        self, cluster: Cluster, informer: Informer, version: str, observer: Observer
+        self,
+        cluster: Cluster,
+        informer: Informer,
+        compiler: Compiler,
+        version: str,
+        observer: Observer,
     ) -> None:
         self._cluster = cluster
         self._informer = informer
+        self._compiler = compiler
         self._version = version
         self._observer = observer
         self._hashes: dict[str, str] = {}  # uid → hash: a revision never changes
 
     def live(self, definition: str) -> list[Revision]:
-        """Return the revisions of a definition that are not going, the newest first."""
+        """Return the revisions of a definition that are not being deleted, the newest first."""
         found = [each for each in self._of(definition) if not is_deleting(each)]
         revisions = [Revision(_number(each), self._hash(each), each) for each in found]
         return sorted(revisions, key=lambda each: each.number, reverse=True)
 
     async def issue(self, definition: KubeObject) -> Revision:
-        """Keep the present spec of a definition."""
+        """Create a revision with the current spec of a definition."""
         name = definition["metadata"]["name"]
         last = (definition.get("status") or {}).get("lastIssuedRevision") or 0
         number = next_number(last, map(_number, self._of(name)))
-        wanted = revision_object(definition, number, self._version)
-        wanted["metadata"]["finalizers"] = [FINALIZER]
-        made = await self._cluster.create(wanted)
-        self._put(made)
-        return Revision(number, self._hash(made), made)
+        desired = revision_object(definition, number, self._version)
+        desired["metadata"]["finalizers"] = [FINALIZER]
+        created = await self._cluster.create(desired)
+        self._put(created)
+        return Revision(number, self._hash(created), created)
 
     async def adopt(self, definition: KubeObject, revisions: Iterable[Revision]) -> None:
         """Make a definition the owner of revisions that have none, or one that is gone."""
@@ -108,7 +114,13 @@ class RevisionReconciler:
             owners = metadata.get("ownerReferences") or []
             if any(each.get("uid") == about["uid"] for each in owners):
                 continue
-            others = [each for each in owners if not _is_definition(each)]
+            # A definition of the same name that is gone owns nothing any more.
+            others = [
+                owner
+                for owner in owners
+                if (owner.get("kind"), owner.get("apiVersion"))
+                != (DEFINITION_KIND.kind, DEFINITION_KIND.api_version)
+            ]
             changes = {
                 "resourceVersion": metadata["resourceVersion"],
                 "ownerReferences": [*others, ours],
@@ -116,7 +128,7 @@ class RevisionReconciler:
             await self._patch(revision.object, {"metadata": changes})
 
     async def report(self, revision: Revision, compiled: Compiled) -> None:
-        """Return whether a revision compiles."""
+        """Write whether a revision compiles into its status."""
         now = datetime.now(UTC)
         conditions = ConditionSet.of(REVISION_TYPES, revision.object, now)
         if compiled.graph is not None:
@@ -138,7 +150,7 @@ class RevisionReconciler:
         self._put(answer)
 
     async def collect(self, definition: str, keep: int) -> int:
-        """Delete the oldest revisions beyond those to keep; return how many went."""
+        """Delete the oldest revisions beyond those to keep; return how many were deleted."""
         live = {each.number: each for each in self.live(definition)}
         gone = expired_numbers(live, keep)
         for number in gone:
@@ -151,7 +163,7 @@ class RevisionReconciler:
                 continue
         return len(gone)
 
-    async def reconcile(self, work: WorkItem[str], compiler: Compiler) -> Result:
+    async def reconcile(self, work: WorkItem[str]) -> Result:
         """Release a deleted revision; verify one that has no verdict yet."""
         revision = self._informer.cache.find("", work.key)
         if revision is None:
@@ -174,7 +186,7 @@ class RevisionReconciler:
         conditions = ConditionSet.of(REVISION_TYPES, revision, datetime.now(UTC))
         found = conditions.find(VERIFIED)
         if found is None or found.status == UNKNOWN:
-            # Compile a revision nobody has reported on.
+            # No reconcile of its definition has reported on it.
             kept = Revision(_number(revision), self._hash(revision), revision)
             name = revision["spec"]["snapshot"]["name"]
             about = {
@@ -182,11 +194,12 @@ class RevisionReconciler:
                 "kind": DEFINITION_KIND.kind,
                 "metadata": {"name": name},
             }
-            await self.report(kept, await compiler.compile(kept.definition(about), kept.hash))
+            compiled = await self._compiler.compile(kept.definition(about), kept.hash)
+            await self.report(kept, compiled)
         return DONE
 
     async def _set_finalizers(self, revision: KubeObject, finalizers: list[str]) -> KubeObject:
-        # With the version: a finalizer that somebody adds meanwhile must not be lost.
+        # With the version: a finalizer that another client adds meanwhile must not be lost.
         version = revision["metadata"]["resourceVersion"]
         changes = {"resourceVersion": version, "finalizers": finalizers}
         return await self._patch(revision, {"metadata": changes})
@@ -199,12 +212,13 @@ class RevisionReconciler:
 
     def _put(self, answer: KubeObject) -> None:
         answer["metadata"].pop("managedFields", None)
-        self._informer.saw(answer)
+        self._informer.record_write(answer)
 
     def _of(self, definition: str) -> list[KubeObject]:
         return self._informer.cache.by(BY_DEFINITION, definition)
 
     def _hash(self, revision: KubeObject) -> str:
+        """Return the hash of a revision's snapshot, which is immutable: computed once per uid."""
         uid = revision["metadata"]["uid"]
         found = self._hashes.get(uid)
         if found is None:
@@ -215,13 +229,6 @@ class RevisionReconciler:
 def _number(revision: KubeObject) -> int:
     number: int = revision["spec"]["revision"]
     return number
-
-
-def _is_definition(owner: KubeObject) -> bool:
-    return (
-        owner.get("kind") == DEFINITION_KIND.kind
-        and owner.get("apiVersion") == DEFINITION_KIND.api_version
-    )
 
 
 __all__ = ["BY_DEFINITION", "REVISION_KIND", "Revision", "RevisionReconciler", "snapshot_name"]

@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from kro_gitops.engine import status as reported
-from kro_gitops.engine.conditions import evaluate, with_ready, with_timestamps
+from kro_gitops.engine.conditions import evaluate_in_slices, with_ready, with_timestamps
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.slices import Slices
 from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.engine.status import PassResult, State
 from kro_gitops.kube.api import JsonPatch, WriteOptions, Writer
@@ -48,6 +49,43 @@ class InstanceReport:
         return found if isinstance(found, dict) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class PassStatus:
+    """The status that follows from a pass, and what is wrong with expressions and children."""
+
+    fields: Mapping[str, Any]
+    field_problems: tuple[str, ...] = ()
+    condition_problems: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+def pass_status(report: InstanceReport, run: Pass, result: PassResult) -> Slices[PassStatus]:
+    """Evaluate the status after a pass; yield between two expressions when a slice is over."""
+    projection = yield from reported.project_in_slices(run.graph, run.values, run.evaluator)
+    status: dict[str, Any] = {
+        "conditions": reported.builtin(report.conditions),
+        "state": str(State.ACTIVE if report.conditions.is_ready else result.state),
+        **projection.fields,
+    }
+    faults: tuple[str, ...] = ()
+    if run.graph.conditions:
+        builtin = reported.builtin(report.conditions)
+        evaluated = yield from evaluate_in_slices(
+            run.graph.conditions, run.values, builtin, run.evaluator
+        )
+        former = parse_conditions(report.instance)
+        generation = report.instance["metadata"].get("generation", 0)
+        found = with_timestamps(evaluated, former, generation, report.now)
+        counted = report.served.ready_conditions
+        if counted:
+            ready = next((each for each in former if each.type == READY), None)
+            found = with_ready(found, counted, report.conditions, ready, report.now)
+        status["conditions"], faults = [each.to_json() for each in found], evaluated.faults
+        if faults:
+            status["state"] = str(State.ERROR)
+    return PassStatus(status, projection.problems, faults, result.failures)
+
+
 class StatusWriter:
     """Writes statuses and records Events."""
 
@@ -67,32 +105,12 @@ class StatusWriter:
         self._events = events
         self._reports_all_conditions = reports_all_conditions
 
-    async def write_pass(self, report: InstanceReport, run: Pass, result: PassResult) -> None:
-        """Write the status after a pass."""
-        projection = reported.project(run.graph, run.values, run.evaluator)
-        status: dict[str, Any] = {
-            "conditions": reported.builtin(report.conditions),
-            "state": str(State.ACTIVE if report.conditions.is_ready else result.state),
-            **projection.fields,
-        }
-        faults: tuple[str, ...] = ()
-        if run.graph.conditions:
-            builtin = reported.builtin(report.conditions)
-            evaluated = evaluate(run.graph.conditions, run.values, builtin, run.evaluator)
-            former = parse_conditions(report.instance)
-            generation = report.instance["metadata"].get("generation", 0)
-            found = with_timestamps(evaluated, former, generation, report.now)
-            counted = report.served.ready_conditions
-            if counted:
-                ready = next((each for each in former if each.type == READY), None)
-                found = with_ready(found, counted, report.conditions, ready, report.now)
-            status["conditions"], faults = [each.to_json() for each in found], evaluated.faults
-            if faults:
-                status["state"] = str(State.ERROR)
-        await self._write(report, status)
-        self._warn_about(report, "StatusExpressionFailed", projection.problems)
-        self._warn_about(report, "ConditionExpressionFailed", faults)
-        self._warn_about(report, "ChildFailed", result.failures)
+    async def write_pass(self, report: InstanceReport, status: PassStatus) -> None:
+        """Write the status after a pass, and record what is wrong with it."""
+        await self._write(report, status.fields)
+        self._warn_about(report, "StatusExpressionFailed", status.field_problems)
+        self._warn_about(report, "ConditionExpressionFailed", status.condition_problems)
+        self._warn_about(report, "ChildFailed", status.failures)
 
     async def write_conditions(self, report: InstanceReport) -> None:
         """Write conditions without a pass; the state and the projected fields are kept."""
@@ -121,7 +139,7 @@ class StatusWriter:
             self._events.record(report.instance, type_, reason, message, component)
 
     def _conditions(self, report: InstanceReport, overlay: str = "") -> list[KubeObject]:
-        """Return conditions without a pass: an author's stay, with one of ours laid over them."""
+        """Return conditions without a pass: the author's are kept, one of ours is put on top."""
         graph = report.served.graph
         if graph is None or not graph.conditions:
             return reported.builtin(report.conditions)
@@ -137,12 +155,12 @@ class StatusWriter:
         try:
             answer = await self._writer.patch(report.key, patch, _STATUS)
         except NotFound:
-            return  # it is gone, and with it the need to report
+            return  # the instance is gone
         except Invalid as error:
             own = {key: status[key] for key in ("conditions", "state")}
             if own.keys() == status.keys():
                 raise
-            # The author's fields do not fit; what we have to say must be seen all the same.
+            # The author's fields violate the schema; our own fields must be visible all the same.
             self._warn_about(report, "StatusRefused", [error.message])
             await self._write(report, own)
             return
@@ -167,6 +185,7 @@ class StatusWriter:
                 )
 
     def _warn_about(self, report: InstanceReport, reason: str, problems: Iterable[str]) -> None:
+        """Log each problem, and record an Event for it."""
         for problem in problems:
             log.warning(
                 "instance has a problem", extra={"key": str(report.key), "problem": problem}

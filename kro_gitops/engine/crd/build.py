@@ -1,10 +1,10 @@
 """
 The CustomResourceDefinition that serves a definition's kind.
 
-Its shape is kro's to the letter, so that a cluster can change hands between the two without
-an update: one version, a status subresource, and in the status `state` and `conditions`
-beside what the author projects. Whose CRD it is stands in labels, which are laid over it
-separately: offline nobody knows the definition's uid.
+Its shape is exactly kro's, so that a cluster can switch between the two controllers without an
+update: one version, a status subresource, and in the status `state` and `conditions` beside the
+fields of the author. Labels name the definition that owns it; they are added separately, because
+the uid of the definition is not known offline.
 """
 
 from collections.abc import Mapping
@@ -85,42 +85,7 @@ def build_crd(inputs: CrdInputs, spec_schema: Schema, status_schema: Schema) -> 
         names["shortNames"] = list(inputs.short_names)
     if inputs.categories:
         names["categories"] = list(inputs.categories)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": found,
-        "spec": {
-            "group": inputs.group,
-            "names": names,
-            "scope": inputs.scope or "Namespaced",
-            "versions": [
-                {
-                    "name": inputs.api_version,
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": _root_schema(spec_schema, status_schema)},
-                    "subresources": {"status": {}},
-                    "additionalPrinterColumns": [
-                        dict(column) for column in inputs.printer_columns or _PRINTER_COLUMNS
-                    ],
-                }
-            ],
-        },
-    }
-
-
-def with_ownership(
-    crd: KubeObject, definition_name: str, definition_uid: str, version: str
-) -> KubeObject:
-    """Return the CRD with the labels by which kro knows its own."""
-    owned = definition_labels(definition_name, definition_uid, version)
-    about = crd["metadata"]
-    labels = {**about.get("labels", {}), **owned}
-    return {**crd, "metadata": {**about, "labels": labels}}
-
-
-def _root_schema(spec_schema: Schema, status_schema: Schema) -> Schema:
-    # Add what every instance reports, unless the author's status has a field so named.
+    # What every instance reports; a status field of the author with the same name wins.
     texts = ("type", "status", "reason", "message", "lastTransitionTime")
     fields: Schema = {name: {"type": "string"} for name in texts}
     fields["observedGeneration"] = {"type": "integer"}
@@ -128,7 +93,7 @@ def _root_schema(spec_schema: Schema, status_schema: Schema) -> Schema:
         "state": {"type": "string"},
         "conditions": {"type": "array", "items": {"type": "object", "properties": fields}},
     }
-    return {
+    root = {
         "type": "object",
         "properties": {
             "apiVersion": {"type": "string"},
@@ -142,3 +107,35 @@ def _root_schema(spec_schema: Schema, status_schema: Schema) -> Schema:
             },
         },
     }
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": found,
+        "spec": {
+            "group": inputs.group,
+            "names": names,
+            "scope": inputs.scope or "Namespaced",
+            "versions": [
+                {
+                    "name": inputs.api_version,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": root},
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": [
+                        dict(column) for column in inputs.printer_columns or _PRINTER_COLUMNS
+                    ],
+                }
+            ],
+        },
+    }
+
+
+def with_ownership(
+    crd: KubeObject, definition_name: str, definition_uid: str, version: str
+) -> KubeObject:
+    """Return the CRD with the labels that name its definition."""
+    owned = definition_labels(definition_name, definition_uid, version)
+    about = crd["metadata"]
+    labels = {**about.get("labels", {}), **owned}
+    return {**crd, "metadata": {**about, "labels": labels}}

@@ -1,13 +1,13 @@
 """
-What an update of a CRD changes for those who use its kind, change by change.
+Lists what an update of a CRD changes for the users of its kind.
 
-kro compares the two schemas before it updates a CRD and refuses what breaks existing
-instances; its rules and texts are kept here word for word. It overlooks some things: what
-map values may be, a first `enum`, list types, rules, unknown fields. These are found too
-and marked `seen_by_kro=False`, so that whoever asks what kro would say can leave them out.
+kro compares the two schemas before it updates a CRD and rejects changes that break existing
+instances; its rules and texts are kept here word for word. It overlooks some things: the type of
+map values, a first `enum`, list types, rules, unknown fields. These are found too and marked
+`seen_by_kro=False`, so that callers who need kro's own answer can leave them out.
 
-Paths read like field paths, with `[]` for the items of a list and `[*]` for the values of
-a map: `spec.ports[].name`. Changes of the version as a whole stand under `version`.
+Paths read like field paths, with `[]` for the items of a list and `[*]` for the values of a map:
+`spec.ports[].name`. Changes of the version as a whole are listed under `version`.
 """
 
 import json
@@ -128,6 +128,7 @@ class _Changes:
 
 
 def _root_schema(version: Schema, which: str) -> Schema:
+    """Return the schema of a CRD version; raise if the version has none."""
     schema = _get(version, "schema", "openAPIV3Schema")
     if schema is None:
         raise SchemaError("no-schema", f"{which} version {version.get('name')} has no schema")
@@ -157,20 +158,15 @@ def _compare_schemas(path: str, old: Schema, new: Schema, changes: _Changes) -> 
         rule(path, old, new, changes)
 
 
-def _compare_pattern(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
+def _compare_limits(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
     before, after = old.get("pattern", ""), new.get("pattern", "")
-    if before == after:
-        return
-    if not after:
+    if before and not after:
         changes.harmless(path, f"Validation pattern {before} was removed")
-    elif not before:
+    elif after and not before:
         changes.breaking(path, f"Validation pattern {after} was added", _NO_LONGER_FIT)
-    else:
+    elif before != after:
         text = f"Validation pattern changed from {before} to {after}"
         changes.breaking(path, text, _NO_LONGER_FIT)
-
-
-def _compare_constraints(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
     for keyword, word, greater_is_stricter in _CONSTRAINTS:
         before, after = old.get(keyword), new.get(keyword)
         if before == after:
@@ -204,18 +200,14 @@ def _compare_properties(path: str, old: Schema, new: Schema, changes: _Changes) 
             changes.breaking(_below(path, name), text, _MUST_BE_GIVEN)
         else:
             changes.harmless(_below(path, name), text)
-
-
-def _compare_required(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
-    before, after = set(old.get("required") or ()), set(new.get("required") or ())
-    old_fields, new_fields = _properties(old), _properties(new)
-    for name in before - after:
+    required_before, required = set(old.get("required") or ()), set(new.get("required") or ())
+    for name in required_before - required:
         changes.harmless(_below(path, name), f"Field {name} is no longer required")
-    for name in after & old_fields.keys():
-        if name not in before:
+    for name in required & before.keys():
+        if name not in required_before:
             text = f"Field {name} is newly required"
             changes.breaking(_below(path, name), text, _MUST_BE_GIVEN)
-        elif _default(old_fields[name]) and not _default(new_fields.get(name, {})):
+        elif _default(before[name]) and not _default(after.get(name, {})):
             text = f"Default value removed from required field {name}"
             changes.breaking(_below(path, name), text, _MUST_BE_GIVEN)
 
@@ -258,15 +250,11 @@ def _compare_map_values(path: str, old: Schema, new: Schema, changes: _Changes) 
         changes.breaking(f"{path}[*]", "Map values were restricted", _NO_LONGER_FIT)
     elif before != after:
         changes.harmless(f"{path}[*]", "Map values were added")
-
-
-def _compare_unknown_fields(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
-    before, after = bool(old.get(_PRESERVE_UNKNOWN)), bool(new.get(_PRESERVE_UNKNOWN))
-    if before and not after:
-        text = "Unknown fields are no longer preserved"
-        changes.unseen().breaking(path, text, _LOSES_VALUES)
-    elif after and not before:
-        changes.unseen().harmless(path, "Unknown fields are now preserved")
+    kept, keeps = bool(old.get(_PRESERVE_UNKNOWN)), bool(new.get(_PRESERVE_UNKNOWN))
+    if kept and not keeps:
+        changes.breaking(path, "Unknown fields are no longer preserved", _LOSES_VALUES)
+    elif keeps and not kept:
+        changes.harmless(path, "Unknown fields are now preserved")
 
 
 def _compare_list_type(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
@@ -296,14 +284,11 @@ def _compare_rules(path: str, old: Schema, new: Schema, changes: _Changes) -> No
 _Rule = Callable[[str, Schema, Schema, _Changes], None]
 
 _RULES: tuple[_Rule, ...] = (
-    _compare_pattern,
-    _compare_constraints,
+    _compare_limits,
     _compare_properties,
-    _compare_required,
     _compare_enum,
     _compare_items,
     _compare_map_values,
-    _compare_unknown_fields,
     _compare_list_type,
     _compare_rules,
 )

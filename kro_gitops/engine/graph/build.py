@@ -1,26 +1,34 @@
 """
-A definition and the schemas of its kinds become a graph, or the list of all that is wrong.
+Compiles a definition, with the schemas of its kinds, into a graph or a list of all problems.
 
 The steps and their order are kro's, so the first problem listed is the one kro would report.
-Unlike kro the build goes on after a fault: what a broken part would have declared counts as
-dyn from there on, so each mistake is reported once, where it was made.
+Unlike kro the build continues after a fault: what a broken part would have declared has the type
+dyn from there on, so each mistake is reported once, at its own place.
 """
 
-from collections.abc import Iterable
+import json
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from kro_gitops.engine.crd.build import CrdInputs, build_crd
-from kro_gitops.engine.definition import Definition, parse
+from kro_gitops.engine.definition import Definition, Parsed, parse
+from kro_gitops.engine.graph.confidential import (
+    SECRET_DATA,
+    instance_fields,
+    instance_paths,
+    is_confidential,
+    is_secret,
+)
 from kro_gitops.engine.graph.dependencies import Dependencies, find_dependencies
 from kro_gitops.engine.graph.naming import check_names, is_kind_name
 from kro_gitops.engine.graph.nodes import (
+    EACH,
     Dimension,
     Field,
     Graph,
     Node,
-    Places,
+    NodeKind,
     StatusField,
 )
 from kro_gitops.engine.graph.projection import Projection, project
@@ -31,7 +39,6 @@ from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
 from kro_gitops.engine.options import DEFAULTS, Options
 from kro_gitops.engine.simpleschema.openapi import build_schema
 from kro_gitops.errors import DefinitionError
-from kube_cel.environment import Environment
 from kube_objects.builtins.catalog import catalog
 from kube_objects.crds import kinds_of_crd
 from kube_objects.problems import Path, Problem, Spot
@@ -39,6 +46,8 @@ from kube_objects.refs import KubeObject, is_dns_label
 from kube_objects.schemas import KindSchema, Schemas
 
 _SPEC_ROOT = ("spec", "schema")
+_MAX_INSTANCE_SCHEMAS = 256
+_INSTANCE_SCHEMAS: dict[str, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +67,34 @@ def build(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> Gra
     return built.graph
 
 
-def try_build(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> Built:
-    """Compile as far as possible; the result says how far that was."""
-    parsed = parse(obj)
+def try_build(
+    obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS, parsed: Parsed | None = None
+) -> Built:
+    """
+    Compile as far as possible; the result says how far that was.
+
+    `parsed` is the definition in `obj`, if the caller has parsed it already.
+    """
+    parsed = parsed or parse(obj)
     definition = parsed.definition
     problems = [*parsed.problems, *check_names(definition, options.max_dimensions)]
-    spec_schema, schema_problems = _spec_schema(definition)
-    problems += schema_problems
+    spec = build_schema(definition.schema.spec, definition.schema.types)
+    prefix = (
+        f'failed to build resourcegraphdefinition "{definition.name}": '
+        "failed to build OpenAPI schema for instance: "
+    )
+    problems += [
+        # kro has no message for what only the API server rejects.
+        problem if problem.message == problem.summary else problem.within(prefix)
+        for problem in (each.below(_SPEC_ROOT) for each in spec.problems)
+    ]
+    if spec.schema is not None:
+        problems += check_schema_rules(spec.schema, definition.schema)
     nodes, found = read_templates(definition, schemas)
     problems += found
     instance_schema = None
-    if spec_schema is not None:
-        instance_schema = instance_schema_for(spec_schema, definition)
+    if spec.schema is not None:
+        instance_schema = instance_schema_for(spec.schema, definition)
     environment = environment_for(nodes, instance_schema)
     wiring = find_dependencies(nodes, environment, omit_allowed=options.omit)
     problems += wiring.problems
@@ -79,8 +104,8 @@ def try_build(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) ->
     ids = tuple(node.id for node in nodes)
     projection = project(definition.schema.status, ids, environment)
     problems += projection.problems
-    crd = _crd(definition, spec_schema, projection)
-    # Find a kind whose plural, made as kro makes it, no API server would take.
+    crd = _crd(definition, spec.schema, projection)
+    # kro's plural of a kind may be a name that no API server accepts.
     if crd is not None and is_kind_name(definition.schema.kind):
         plural = crd["spec"]["names"]["plural"]
         if not is_dns_label(plural):
@@ -95,42 +120,49 @@ def try_build(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) ->
             )
     if problems or instance_schema is None or crd is None:
         return Built(None, tuple(dict.fromkeys(problems)), crd)
-    draft = _Draft(definition, nodes, wiring, projection, environment)
-    return Built(_finish(draft, crd, instance_schema), (), crd)
-
-
-def _spec_schema(definition: Definition) -> tuple[dict[str, Any] | None, list[Problem]]:
-    result = build_schema(definition.schema.spec, definition.schema.types)
-    prefix = (
-        f'failed to build resourcegraphdefinition "{definition.name}": '
-        "failed to build OpenAPI schema for instance: "
+    secret_fields = _mark_confidential(nodes, projection)
+    finished = {node.id: _finish(node, wiring) for node in nodes}
+    graph = Graph(
+        definition=definition,
+        nodes=finished,
+        order=wiring.order,
+        waves=wiring.waves,
+        crd=crd,
+        served=served_kind(crd),
+        instance_schema=instance_schema,
+        environment=environment,
+        status=tuple(StatusField(path, item.finish()) for path, item in projection.fields),
+        conditions=tuple(item.finish() for item in projection.conditions),
+        read=read_paths_of(chain.from_iterable(wiring.dependencies.values())),
+        judged=parts_judged(finished.values()),
+        secret_fields=secret_fields,
     )
-    problems = [
-        # What only the API server refuses has no words of kro's.
-        problem if problem.message == problem.summary else problem.within(prefix)
-        for problem in (each.below(_SPEC_ROOT) for each in result.problems)
-    ]
-    if result.schema is None:
-        return None, problems
-    problems += check_schema_rules(result.schema, definition.schema)
-    return result.schema, problems
+    return Built(graph, (), crd)
 
 
 def instance_schema_for(spec_schema: dict[str, Any], definition: Definition) -> dict[str, Any]:
     """Return what expressions see as `schema`: no status, and full metadata."""
-    metadata = catalog.object_meta()
-    if not definition.schema.is_namespaced:
-        properties = {k: v for k, v in metadata["properties"].items() if k != "namespace"}
-        metadata = {**metadata, "properties": properties}
-    return {
-        "type": "object",
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": metadata,
-            "spec": spec_schema,
-        },
-    }
+    # Equal schemas become one object, so that definitions share the types derived from it.
+    text = json.dumps([spec_schema, definition.schema.is_namespaced])
+    found = _INSTANCE_SCHEMAS.get(text)
+    if found is None:
+        metadata = catalog.object_meta()
+        if not definition.schema.is_namespaced:
+            properties = {k: v for k, v in metadata["properties"].items() if k != "namespace"}
+            metadata = {**metadata, "properties": properties}
+        found = {
+            "type": "object",
+            "properties": {
+                "apiVersion": {"type": "string"},
+                "kind": {"type": "string"},
+                "metadata": metadata,
+                "spec": spec_schema,
+            },
+        }
+        if len(_INSTANCE_SCHEMAS) >= _MAX_INSTANCE_SCHEMAS:
+            _INSTANCE_SCHEMAS.clear()
+        _INSTANCE_SCHEMAS[text] = found
+    return found
 
 
 def _crd(
@@ -153,43 +185,48 @@ def _crd(
     return build_crd(inputs, spec_schema, projection.schema)
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """Everything a finished graph is made from."""
-
-    definition: Definition
-    nodes: list[NodeDraft]
-    wiring: Dependencies
-    projection: Projection
-    environment: Environment
-
-
-def _finish(draft: _Draft, crd: KubeObject, instance_schema: dict[str, Any]) -> Graph:
-    projection = draft.projection
-    nodes = {node.id: _finish_node(node, draft.wiring) for node in draft.nodes}
-    return Graph(
-        definition=draft.definition,
-        nodes=nodes,
-        order=draft.wiring.order,
-        waves=draft.wiring.waves,
-        crd=crd,
-        served=served_kind(crd),
-        instance_schema=instance_schema,
-        environment=draft.environment,
-        status=tuple(StatusField(path, item.finish()) for path, item in projection.fields),
-        conditions=tuple(item.finish() for item in projection.conditions),
-        read=read_paths_of(chain.from_iterable(draft.wiring.dependencies.values())),
-        judged=parts_judged(nodes.values()),
-    )
-
-
 def served_kind(crd: KubeObject) -> KindSchema:
     """Return the one kind a generated CRD serves."""
     return next(iter(kinds_of_crd(crd)))
 
 
-def _finish_node(node: NodeDraft, wiring: Dependencies) -> Node:
+def _mark_confidential(nodes: list[NodeDraft], projection: Projection) -> frozenset[Path]:
+    """Mark the expressions that may handle values of Secrets; return the fields of instances."""
+    sources: set[str] = set()
+    for node in nodes:
+        if not is_secret(node.spec.body):
+            continue
+        # In `readyWhen` an item of a collection goes by another name, and only in its own node.
+        for name in (node.id, EACH) if node.kind is NodeKind.COLLECTION else (node.id,):
+            sources.update(f"{name}.{part}" for part in SECRET_DATA)
+        for item in node.fields:
+            references = item.draft.references
+            if item.draft.is_confidential and references is not None:
+                sources.update(instance_fields(references.paths))
+                lists = (draft for name, draft in node.for_each if name in references.identifiers)
+                for draft in lists:
+                    if draft.references is not None:
+                        sources.update(instance_fields(draft.references.paths))
+    drafts = [draft for _, draft in projection.fields] + projection.conditions
+    for node in nodes:
+        drafts += [item.draft for item in node.fields] + node.include_when + node.ready_when
+        drafts += [draft for _, draft in node.for_each]
+    for draft in drafts:
+        if draft.references is not None and is_confidential(draft.references.paths, sources):
+            draft.is_confidential = True
+    return instance_paths(sources)
+
+
+def _finish(node: NodeDraft, wiring: Dependencies) -> Node:
     assert node.served is not None
+    numbers: dict[Path, int] = {(): 0}
+    copies: list[tuple[int, str | int]] = []
+    # The namespace of a child is filled in later.
+    for path in (("metadata", "namespace"), *(item.path for item in node.fields)):
+        for end in range(1, len(path)):
+            if path[:end] not in numbers:
+                copies.append((numbers[path[: end - 1]], path[end - 1]))
+                numbers[path[:end]] = len(copies)
     return Node(
         id=node.id,
         index=node.spec.index,
@@ -204,15 +241,6 @@ def _finish_node(node: NodeDraft, wiring: Dependencies) -> Node:
         ready_when=tuple(draft.finish() for draft in node.ready_when),
         for_each=tuple(Dimension(name, draft.finish()) for name, draft in node.for_each),
         dependencies=wiring.dependencies[node.id],
-        places=_places(item.path for item in node.fields),
+        copies=tuple(copies),
+        holders=tuple(numbers[item.path[:-1]] for item in node.fields),
     )
-
-
-def _places(paths: Iterable[Path]) -> Places:
-    """Gather the paths of a body that are filled in; a namespace is put in later, too."""
-    root: dict[str | int, Any] = {}
-    for path in (("metadata", "namespace"), *paths):
-        below = root
-        for step in path:
-            below = below.setdefault(step, {})
-    return root

@@ -16,30 +16,22 @@ def find_cycle(needs: Needs) -> tuple[str, ...]:
     """Return a closed path `a, b, a` if names need each other in a ring, else nothing."""
     done: set[str] = set()
     for start in needs:
-        if start not in done and (cycle := _cycle_from(start, needs, done)):
-            return cycle
-    return ()
-
-
-def _cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
-    # Depth first with an explicit stack: definitions may be long chains.
-    trail = [start]
-    on_trail = {start}
-    pending = [list(needs[start])]
-    while trail:
-        if not pending[-1]:
-            pending.pop()
-            finished = trail.pop()
-            on_trail.discard(finished)
-            done.add(finished)
+        if start in done:
             continue
-        name = pending[-1].pop(0)
-        if name in on_trail:
-            return (*trail[trail.index(name) :], name)
-        if name not in done and name in needs:
-            trail.append(name)
-            on_trail.add(name)
-            pending.append(list(needs[name]))
+        # Depth first with an explicit stack: definitions may be long chains.
+        trail = {start: list(needs[start])}  # from the start to here, with what is left to visit
+        while trail:
+            here, pending = next(reversed(trail.items()))
+            if not pending:
+                del trail[here]
+                done.add(here)
+                continue
+            name = pending.pop(0)
+            if name in trail:
+                path = list(trail)
+                return (*path[path.index(name) :], name)
+            if name not in done and name in needs:
+                trail[name] = list(needs[name])
     return ()
 
 
@@ -76,6 +68,7 @@ def waves(needs: Needs) -> dict[str, int]:
 
 
 def _dependents(needs: Needs) -> dict[str, list[str]]:
+    """Return for each node the nodes that depend on it, each of them once."""
     found: dict[str, list[str]] = {name: [] for name in needs}
     for name, needed in needs.items():
         for other in dict.fromkeys(needed):

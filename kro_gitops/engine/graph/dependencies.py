@@ -1,9 +1,9 @@
 """
-Who needs whom, read off the expressions (step 8 of kro's build).
+Finds the dependencies between nodes in their expressions (step 8 of kro's build).
 
-Template, `forEach` and `includeWhen` expressions make dependencies; `readyWhen` reads only its
-own node and makes none. Each dependency remembers what it is for, so that a person can be
-told why one resource waits for another.
+Template, `forEach` and `includeWhen` expressions cause dependencies; `readyWhen` reads only its own
+node and causes none. Each dependency keeps the fields that cause it, so that messages can show why
+one resource waits for another.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ class Dependencies:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What an expression of a node may name, and the words for when it does not."""
+    """The names that an expression of a node may use, and the prefix of its error messages."""
 
     node: NodeDraft
     known: frozenset[str]
@@ -81,10 +81,9 @@ def _find_node_dependencies(context: _Context, wiring: Dependencies) -> None:
     node = context.node
     uses: dict[str, list[Use]] = {}
     in_identity: set[str] = set()
+    in_fields = _narrowed(context, "failed to extract dependencies: ", node.iterators)
     for index, item in enumerate(node.fields):
-        found = _inspect(
-            item.draft, _narrowed(context, "failed to extract dependencies: ", node.iterators)
-        )
+        found = _inspect(item.draft, in_fields)
         wiring.problems.extend(found.problems)
         _add_uses(uses, found, format_path(item.path))
         wiring.field_kinds[node.id, index] = found.field_kind
@@ -97,7 +96,17 @@ def _find_node_dependencies(context: _Context, wiring: Dependencies) -> None:
         prefix = f'failed to extract dependencies from forEach iterator "{name}": '
         found = _inspect(draft, _narrowed(context, prefix, node.iterators))
         wiring.problems.extend(found.problems)
-        wiring.problems.extend(_cross_iterator_problems(node, name, draft, found))
+        if found.iterators:
+            draft.is_faulty = True
+            text = (
+                f'node "{node.id}": forEach iterator "{name}" cannot reference other iterators '
+                f"[{' '.join(found.iterators)}] - "
+                "forEach iterators are independent (cartesian product)"
+            )
+            spot = draft.name_spot(found.iterators[0])
+            wiring.problems.append(
+                Problem("iterator-depends-on-iterator", text, spot, _PREFIX + text)
+            )
         _add_uses(uses, found, f"forEach {name}")
     for index, draft in enumerate(node.include_when):
         prefix = "failed to extract dependencies from includeWhen: "
@@ -147,7 +156,7 @@ class _Inspected:
 
 
 def _inspect(draft: Draft, context: _Context) -> _Inspected:
-    known = context.known | set(context.iterators)
+    known = context.known.union(context.iterators) if context.iterators else context.known
     try:
         draft.inspect(known, context.environment)
     except ParseError as error:
@@ -212,7 +221,7 @@ def _add_uses(uses: dict[str, list[Use]], found: _Inspected, where: str) -> None
 
 
 def _identity_problems(node: NodeDraft, in_identity: set[str]) -> Iterator[Problem]:
-    # What is no identifier cannot be used at all, and is reported as that.
+    # A name that is no identifier cannot be used at all, and is reported as such.
     missing = [n for n in node.iterators if n not in in_identity and n.isidentifier()]
     if not missing or node.kind is not NodeKind.COLLECTION:
         return
@@ -226,19 +235,6 @@ def _identity_problems(node: NodeDraft, in_identity: set[str]) -> Iterator[Probl
     example = f"${{schema.metadata.name}}-${{{missing[0]}}}"
     hint = f"use the iterator in metadata.name, for example {example}"
     yield Problem("iterator-not-in-identity", text, Spot(path), _PREFIX + text, hint)
-
-
-def _cross_iterator_problems(
-    node: NodeDraft, name: str, draft: Draft, found: _Inspected
-) -> Iterator[Problem]:
-    if found.iterators:
-        draft.is_faulty = True
-        text = (
-            f'node "{node.id}": forEach iterator "{name}" cannot reference other iterators '
-            f"[{' '.join(found.iterators)}] - forEach iterators are independent (cartesian product)"
-        )
-        spot = draft.name_spot(found.iterators[0])
-        yield Problem("iterator-depends-on-iterator", text, spot, _PREFIX + text)
 
 
 def _use_spot(node: NodeDraft, name: str) -> Spot:

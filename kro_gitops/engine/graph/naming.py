@@ -46,13 +46,13 @@ def check_names(definition: Definition, max_dimensions: int) -> Iterator[Problem
     kind = definition.schema.kind
     if not is_kind_name(kind):
         text = f"kind '{kind}' is not a valid KRO kind name: must be UpperCamelCase"
-        yield Problem(
-            "invalid-kind-name",
-            text,
-            Spot(("spec", "schema", "kind")),
-            _CONVENTION + text,
-            hint=_kind_hint(kind),
-        )
+        words = [word for word in re.split(r"[^a-zA-Z0-9]+", kind) if word]
+        camel = "".join(word[:1].upper() + word[1:] for word in words)
+        hint = "use letters and digits, a capital letter first"
+        if is_kind_name(camel):
+            hint = f"write '{camel}'"
+        spot = Spot(("spec", "schema", "kind"))
+        yield Problem("invalid-kind-name", text, spot, _CONVENTION + text, hint)
     seen: dict[str, int] = {}
     for resource in definition.resources:
         name = resource.id
@@ -106,16 +106,9 @@ def _check_iterators(
 
 
 def _camel_hint(name: str) -> str:
+    """Return the advice for an invalid id: the same words in lowerCamelCase, if that is valid."""
     words = [word for word in re.split(r"[^a-zA-Z0-9]+", name) if word]
     camel = "".join(word[:1].upper() + word[1:] for word in words).lstrip("0123456789")
     camel = camel[:1].lower() + camel[1:]
     usable = camel and camel != name and camel not in RESERVED
     return f"write '{camel}'" if usable else "use letters and digits, a lower-case letter first"
-
-
-def _kind_hint(kind: str) -> str:
-    words = [word for word in re.split(r"[^a-zA-Z0-9]+", kind) if word]
-    camel = "".join(word[:1].upper() + word[1:] for word in words)
-    if _KIND.fullmatch(camel):
-        return f"write '{camel}'"
-    return "use letters and digits, a capital letter first"

@@ -57,7 +57,7 @@ class Expression:
 
     `text` is CEL, `shown` what its author wrote (they differ for string templates). `names` are
     the identifiers it reads, `reads` the dotted paths below them. `place` is a path in the
-    definition object.
+    definition object. `is_confidential` means that its values may be those of a Secret.
     """
 
     text: str
@@ -69,6 +69,7 @@ class Expression:
     program: Program
     environment: Environment
     uses_omit: bool = False
+    is_confidential: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +105,15 @@ class Dependency:
     uses: tuple[Use, ...]
 
 
-Places = Mapping[str | int, "Places"]
-"""The parts of a body that are filled in or changed, step by step from its root."""
-
-
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One entry of `spec.resources`, compiled; `places` are where `fields` go, and metadata."""
+    """
+    One entry of `spec.resources`, compiled.
+
+    `copies` are the dicts and lists inside `body` that hold a field, and metadata: each by the
+    number of the one that contains it (0 is the body, 1 the first copy) and its key there.
+    `holders` are the numbers of those that hold the `fields`.
+    """
 
     id: str
     index: int
@@ -122,7 +125,8 @@ class Node:
     ready_when: tuple[Expression, ...] = ()
     for_each: tuple[Dimension, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
-    places: Places = field(default_factory=dict, repr=False)
+    copies: tuple[tuple[int, str | int], ...] = field(default=(), repr=False)
+    holders: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def resource(self) -> Kind:
@@ -146,6 +150,7 @@ class Graph:
     `instance_schema` is what expressions see as `schema`: the generated kind without its status and
     with full metadata. `served` is the generated kind as the API server will know it. `read` says
     which parts of each node others read (`parts`), `judged` which its own `readyWhen` reads.
+    `secret_fields` are the fields of instances whose values become data of a Secret.
     """
 
     definition: Definition
@@ -160,3 +165,4 @@ class Graph:
     conditions: tuple[Expression, ...] = ()
     read: Mapping[str, Any] = field(default_factory=dict)
     judged: Mapping[str, Any] = field(default_factory=dict)
+    secret_fields: frozenset[Path] = frozenset()

@@ -24,7 +24,7 @@ from kube_cel.references import (
     LiteralText,
     condition_literals,
 )
-from kube_cel.types import STRING, Type
+from kube_cel.types import STRING
 from kube_objects.errors import SchemaError
 from kube_objects.paths import format_path
 from kube_objects.problems import Path, Problem, Spot
@@ -69,8 +69,21 @@ def project(status: Mapping[str, Any], ids: tuple[str, ...], types: Environment)
     for found in walked.fields:
         draft = Draft(found.template, (*ROOT, *found.path), found.text)
         projection.fields.append((found.path, draft))
-    for path, draft in projection.fields:
-        projection.problems.extend(_check_field(path, draft, ids, types))
+        shown, place = go_quote(draft.shown), go_quote(format_path(found.path))
+        prefix = f"{_STATUS_PREFIX}status field {place} expression {shown}: "
+        problems = inspect_restricted(draft, (*ids, SCHEMA), types, prefix)
+        if not problems:
+            what = f"status expression {shown} at path {place}: "
+            # kro creates the programs in a later pass, with a message of its own.
+            compiled = f"failed to compile {what}"
+            checked = f"{_STATUS_PREFIX}failed to type-check {what}"
+            problems = [
+                problem
+                if problem.code == INVALID_REGEX
+                else replace(problem, message=checked + problem.message.removeprefix(compiled))
+                for problem in compile_draft(draft, types, compiled)
+            ]
+        projection.problems.extend(problems)
     _infer(projection, types)
     if "conditions" in status:
         _read_conditions(status["conditions"], ids, types, projection)
@@ -82,28 +95,6 @@ def project(status: Mapping[str, Any], ids: tuple[str, ...], types: Environment)
         message = f"failed to create instance node: {text}"
         projection.problems.append(Problem("aimless-status", text, draft.spot(), message))
     return projection
-
-
-def _check_field(
-    path: Path, draft: Draft, ids: tuple[str, ...], types: Environment
-) -> Iterator[Problem]:
-    shown, place = go_quote(draft.shown), go_quote(format_path(path))
-    prefix = f"{_STATUS_PREFIX}status field {place} expression {shown}: "
-    problems = inspect_restricted(draft, (*ids, SCHEMA), types, prefix)
-    yield from problems
-    if not problems:
-        what = f"status expression {shown} at path {place}: "
-        # kro makes the programs in a later pass, with words of its own.
-        built = compile_draft(draft, types, f"failed to compile {what}")
-        checked = f"{_STATUS_PREFIX}failed to type-check {what}"
-        yield from (
-            problem
-            if problem.code == INVALID_REGEX
-            else replace(
-                problem, message=checked + problem.message.removeprefix(f"failed to compile {what}")
-            )
-            for problem in built
-        )
 
 
 def _infer(projection: Projection, types: Environment) -> None:
@@ -120,7 +111,7 @@ def _infer(projection: Projection, types: Environment) -> None:
             problem = Problem("cyclic-type", error.message, draft.spot(), message)
             projection.problems.append(problem)
             continue
-        # Put a field's schema at its path.
+        # Put the schema of the field at its path.
         here = projection.schema
         for step in path[:-1]:
             if isinstance(step, int):
@@ -192,9 +183,9 @@ def _read_conditions(
 def _use_problems(draft: Draft, use: ConditionUse, declared: set[str]) -> Iterator[Problem]:
     ending = f"in expression {go_quote(draft.text)}"
     if isinstance(use, ConditionLookup):
-        wanted = use.type
-        if wanted and use.object_name == SCHEMA and wanted.text not in BUILT_IN_CONDITIONS:
-            value = wanted.text
+        read = use.type
+        if read and use.object_name == SCHEMA and read.text not in BUILT_IN_CONDITIONS:
+            value = read.text
             call = f"runtime.condition(schema, {go_quote(value)})"
             if value in declared:
                 fault = f"{call}: custom conditions cannot reference each other"
@@ -204,7 +195,7 @@ def _use_problems(draft: Draft, use: ConditionUse, declared: set[str]) -> Iterat
                     f"({', '.join(BUILT_IN_CONDITIONS)}) can be read from schema"
                 )
             text = f"{fault} {ending}"
-            yield _literal_problem("unknown-condition", text, draft, wanted)
+            yield _literal_problem("unknown-condition", text, draft, read)
         return
     if use.status is not None and use.status.text not in _STATUSES:
         text = (
@@ -230,19 +221,16 @@ def _check_condition(draft: Draft, ids: tuple[str, ...], types: Environment) -> 
         wrapping = f"{_CONDITIONS_PREFIX}failed to type-check {quoted}: "
         problems = compile_draft(draft, types, wrapping)
     yield from problems
-    if problems or draft.program is None or _is_condition(draft.type):
+    if problems or draft.program is None:
+        return
+    result = draft.type.parameters[0] if draft.type.kind == "list" else draft.type
+    if result.kind == "dyn" or result.name == "kro.run.Condition":
         return
     text = (
         "condition expressions must return runtime.newCondition(...) or a list of them, "
         f'got "{draft.type}"'
     )
     yield Problem("not-a-condition", text, draft.spot(), prefix + text)
-
-
-def _is_condition(found: Type) -> bool:
-    if found.kind == "list":
-        found = found.parameters[0]
-    return found.kind == "dyn" or found.name == "kro.run.Condition"
 
 
 def go_type(value: Any) -> str:

@@ -1,14 +1,12 @@
 """
-Which parts of each node its dependants read.
-
-Whoever prepares what expressions see of a node need not look at the rest of it.
+Which fields of each node its dependents read: only these need to be cached and converted.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
-from kro_gitops.engine.graph.nodes import EACH, Dependency, Expression, Graph, Node
+from kro_gitops.engine.graph.nodes import EACH, Dependency, Graph, Node
 
 ReadPaths = Mapping[str, Any]
 """Field by field what is read: more `ReadPaths`, or None for everything below."""
@@ -40,7 +38,12 @@ def graph_read_paths(graph: Graph) -> ReadPaths:
     """Gather what any expression of a graph reads, node by node: conditions and status, too."""
     found: dict[str, Any] = {}
     for node in graph.nodes.values():
-        for expression in _expressions_of(graph, node.id):
+        for expression in (
+            *(field.expression for field in node.fields),
+            *(dimension.expression for dimension in node.for_each),
+            *node.include_when,
+            *node.ready_when,
+        ):
             for path in expression.reads:
                 name, _, rest = path.partition(".")
                 # In a condition an item of a collection goes by another name.
@@ -49,14 +52,6 @@ def graph_read_paths(graph: Graph) -> ReadPaths:
         for path in expression.reads:
             _note(found, path)
     return {name: found[name] for name in graph.nodes if name in found}
-
-
-def _expressions_of(graph: Graph, name: str) -> Iterator[Expression]:
-    node = graph.nodes[name]
-    yield from (each.expression for each in node.fields)
-    yield from (each.expression for each in node.for_each)
-    yield from node.include_when
-    yield from node.ready_when
 
 
 def merge_paths(one: ReadPaths | None, other: ReadPaths | None) -> ReadPaths | None:

@@ -1,14 +1,13 @@
 """
-Find the expressions of a template, and the literals that cannot be what they are.
+Finds the expressions of a template, and literals of a wrong type.
 
-The walk follows the resource's schema, as kro's does: field names and the types of literal
-values are checked on the way, required fields, enums and formats are not (the API server
-will). Where a schema says nothing (`x-kubernetes-preserve-unknown-fields`), and for bodies
-without one, everything is scanned freely. Unlike kro, the walk goes on after a fault.
+The walk follows the resource's schema, as kro's does: it checks field names and the types of
+literal values, but not required fields, enums and formats, which the API server checks. Where a
+schema allows everything (`x-kubernetes-preserve-unknown-fields`), and for bodies without a schema,
+every string is scanned. Unlike kro, the walk continues after a fault.
 """
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -22,7 +21,13 @@ Schema = dict[str, Any]
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 _ANY = ("any",)
-# Texts that would be what the field takes, had they been written without quotes.
+# Literals: their type in messages, and the types of fields that accept them.
+_LITERALS: dict[type, tuple[str, tuple[str, ...]]] = {
+    bool: ("boolean", ("boolean",)),
+    int: ("integer", ("integer", "number")),
+    float: ("float64", ("number",)),
+}
+# Texts that would have the right type without quotes.
 _UNQUOTED = {
     "integer": re.compile(r"[+-]?[0-9]+"),
     "number": re.compile(r"[+-]?[0-9]+(\.[0-9]+)?"),
@@ -94,14 +99,26 @@ def _scan(text: str, path: Path, walked: Walked) -> Template | None:
 
 
 class _Walk:
-    """The recursion along a schema; it knows only where to put what it finds."""
+    """The recursion along a schema."""
 
     def __init__(self, walked: Walked) -> None:
         self._walked = walked
 
     def value(self, value: Any, schema: Schema, path: Path) -> None:
-        expected = self._expected(schema, path)
+        if (
+            not _preserves(schema)
+            and not any(schema.get(key) for key in ("type", "oneOf", "anyOf"))
+            and schema.get("additionalProperties") is None
+        ):
+            text = (
+                f"schema at path {_show(path)} has no valid type, "
+                "OneOf, AnyOf, or AdditionalProperties"
+            )
+            self._problem("unusable-schema", text, path)
+            return
+        expected = expected_types(schema)
         if expected is None:
+            self._problem("unusable-schema", "unknown schema type", path)
             return
         match value:
             case dict() | list() if _preserves(schema):
@@ -115,39 +132,9 @@ class _Walk:
             case None:
                 pass
             case _:
-                if expected == _ANY:
-                    fits = True
-                elif isinstance(value, bool):
-                    fits = "boolean" in expected
-                elif isinstance(value, int):
-                    fits = "integer" in expected or "number" in expected
-                else:
-                    # A whole float is an integer to JSON, and so to kro's decoder.
-                    fits = "number" in expected
-                if not fits:
-                    if isinstance(value, bool):
-                        actual = "boolean"
-                    else:
-                        actual = "integer" if isinstance(value, int) else "float64"
+                actual, fitting = _LITERALS.get(type(value), _LITERALS[float])
+                if expected != _ANY and not any(name in expected for name in fitting):
                     self._wrong_type(expected, path, actual)
-
-    def _expected(self, schema: Schema, path: Path) -> tuple[str, ...] | None:
-        if (
-            not _preserves(schema)
-            and not any(schema.get(key) for key in ("type", "oneOf", "anyOf"))
-            and schema.get("additionalProperties") is None
-        ):
-            self._problem(
-                "unusable-schema",
-                f"schema at path {_show(path)} has no valid type, "
-                "OneOf, AnyOf, or AdditionalProperties",
-                path,
-            )
-            return None
-        expected = expected_types(schema)
-        if expected is None:
-            self._problem("unusable-schema", "unknown schema type", path)
-        return expected
 
     def _object(
         self, value: dict[str, Any], schema: Schema, path: Path, expected: tuple[str, ...]
@@ -164,7 +151,19 @@ class _Walk:
                 below = additional if isinstance(additional, dict) else {}
                 self.value(child, below, (*path, key))
             else:
-                self._unknown_field(key, properties, path)
+                # kro prints a leading dot at the root and never quotes the key.
+                shown = f"{_show(path)}.{key}"
+                near = get_close_matches(key, list(properties), n=1, cutoff=0.7)
+                self._walked.problems.append(
+                    Problem(
+                        "unknown-field",
+                        f"'{_show((*path, key))}' is not a field of this kind",
+                        Spot((*path, key), on_key=True),
+                        f"error getting field schema for path {shown}: "
+                        f"schema not found for field {key}",
+                        hint=f"did you mean '{near[0]}'?" if near else "",
+                    )
+                )
 
     def _array(
         self, value: list[Any], schema: Schema, path: Path, expected: tuple[str, ...]
@@ -188,29 +187,26 @@ class _Walk:
         template = _scan(value, path, self._walked)
         if template is None:
             return
-        if not template.is_standalone and "string" not in expected and expected != _ANY:
-            self._wrong_type(expected, path, "string", _string_hint(template, value, expected))
-        elif not template.is_literal:
-            self._walked.fields.append(FoundField(path, template, value))
-
-    def _unknown_field(self, key: str, properties: Schema, path: Path) -> None:
-        # kro prints a leading dot at the root and never quotes the key.
-        shown = f"{_show(path)}.{key}"
-        self._walked.problems.append(
-            Problem(
-                "unknown-field",
-                f"'{_show((*path, key))}' is not a field of this kind",
-                Spot((*path, key), on_key=True),
-                f"error getting field schema for path {shown}: schema not found for field {key}",
-                hint=_field_hint(key, properties),
+        if template.is_standalone or "string" in expected or expected == _ANY:
+            if not template.is_literal:
+                self._walked.fields.append(FoundField(path, template, value))
+            return
+        unquoted = _UNQUOTED.get(expected[0])
+        hint = ""
+        if not template.is_literal:
+            hint = (
+                "a field that is not a string takes one expression alone: ${…}, nothing around it"
             )
-        )
+        elif unquoted is not None and unquoted.fullmatch(value):
+            hint = f"write the {expected[0]} without quotes"
+        self._wrong_type(expected, path, "string", hint)
 
     def _wrong_type(
         self, expected: tuple[str, ...], path: Path, actual: str, hint: str = ""
     ) -> None:
-        wanted = " or ".join(expected)
-        text = f"expected {wanted} type for path {_show(path)}, got {actual}"
+        """Report a value whose type the schema does not allow, in kro's words."""
+        types = " or ".join(expected)
+        text = f"expected {types} type for path {_show(path)}, got {actual}"
         self._problem("wrong-type", text, path, hint)
 
     def _problem(self, code: str, text: str, path: Path, hint: str = "") -> None:
@@ -218,49 +214,27 @@ class _Walk:
 
 
 def expected_types(schema: Schema) -> tuple[str, ...] | None:
-    """List the JSON types a field may have, `any` for all; None if the schema does not say."""
-    for rule in _TYPE_RULES:
-        if types := rule(schema):
-            return types
-    return None
+    """
+    Return the JSON types a field may have, `any` for all; None if the schema does not say.
 
-
-def _by_extension(schema: Schema) -> tuple[str, ...]:
+    The order of the rules is kro's: extensions, then alternatives, then the plain type.
+    """
     if _preserves(schema):
         return _ANY
-    return ("string", "integer") if schema.get(INT_OR_STRING) is True else ()
-
-
-def _by_alternatives(key: str) -> Callable[[Schema], tuple[str, ...]]:
-    def types(schema: Schema) -> tuple[str, ...]:
-        found = (name for member in schema.get(key) or () for name in _member_types(member))
-        return tuple(dict.fromkeys(found))
-
-    return types
-
-
-def _member_types(member: Schema) -> Iterator[str]:
-    if member.get("required") or member.get("not") is not None:
-        yield "object"
-    if member.get("type"):
-        yield member["type"]
-
-
-def _by_type(schema: Schema) -> tuple[str, ...]:
-    return (schema["type"],) if schema.get("type") else ()
-
-
-def _by_additional(schema: Schema) -> tuple[str, ...]:
-    return _ANY if schema.get("additionalProperties") else ()
-
-
-_TYPE_RULES = (
-    _by_extension,
-    _by_alternatives("oneOf"),
-    _by_alternatives("anyOf"),
-    _by_type,
-    _by_additional,
-)
+    if schema.get(INT_OR_STRING) is True:
+        return ("string", "integer")
+    for key in ("oneOf", "anyOf"):
+        types: dict[str, None] = {}  # each once, in order
+        for member in schema.get(key) or ():
+            if member.get("required") or member.get("not") is not None:
+                types["object"] = None
+            if member.get("type"):
+                types[member["type"]] = None
+        if types:
+            return tuple(types)
+    if schema.get("type"):
+        return (schema["type"],)
+    return _ANY if schema.get("additionalProperties") else None
 
 
 def _preserves(schema: Schema) -> bool:
@@ -269,17 +243,3 @@ def _preserves(schema: Schema) -> bool:
 
 def _show(path: Path) -> str:
     return format_path(path)
-
-
-def _string_hint(template: Template, text: str, expected: tuple[str, ...]) -> str:
-    if not template.is_literal:
-        return "a field that is not a string takes one expression alone: ${…}, nothing around it"
-    unquoted = _UNQUOTED.get(expected[0])
-    if unquoted is None or not unquoted.fullmatch(text):
-        return ""
-    return f"write the {expected[0]} without quotes"
-
-
-def _field_hint(key: str, properties: Schema) -> str:
-    near = get_close_matches(key, list(properties), n=1, cutoff=0.7)
-    return f"did you mean '{near[0]}'?" if near else ""

@@ -1,8 +1,8 @@
 """
-One resource at a time: its body read against the schema of its kind.
+Reads the body of each resource against the schema of its kind.
 
-What comes out is a `NodeDraft`: the kind is known, the expressions are found, nothing is
-compiled yet. These are steps 6 and 7 of kro's build, with kro's words.
+The result is a `NodeDraft`: the kind is known, the expressions are found, nothing is compiled yet.
+These are steps 6 and 7 of kro's build, with kro's messages.
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from kro_gitops.engine.definition import Definition, ResourceSpec
+from kro_gitops.engine.graph.confidential import SECRET_DATA, is_secret, literals_of
 from kro_gitops.engine.graph.expressions import Draft, standalone_drafts
 from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.graph.selectors import check_selector
@@ -25,6 +26,14 @@ _DNS_1035 = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
     "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+
+
+# Fields that every object has, their type here and its name in Go.
+_REQUIRED_FIELDS: tuple[tuple[str, type, str], ...] = (
+    ("apiVersion", str, "string"),
+    ("kind", str, "string"),
+    ("metadata", dict, "map"),
 )
 
 
@@ -98,9 +107,23 @@ def _read(draft: NodeDraft, definition: Definition, schemas: Schemas) -> Iterato
         return
     selector = list(check_selector(spec))
     yield from selector
-    structure = list(_structure_problems(spec, prefix))
-    yield from structure
-    if not structure:
+    is_object = True
+    for name, type_, go_type in _REQUIRED_FIELDS:
+        value = spec.body.get(name)
+        if isinstance(value, type_):
+            continue
+        is_object = False
+        if name in spec.body:
+            text, spot = f"{name} field is not a {go_type}", Spot((*spec.body_path, name))
+        else:
+            text, spot = f"{name} field not found", Spot(spec.body_path, on_key=True)
+        yield Problem(
+            "invalid-object",
+            f"resource {spec.id}: {text}",
+            spot,
+            f"{prefix}resource {spec.id} is not a valid Kubernetes object: {text}",
+        )
+    if is_object:
         yield from _read_kind(draft, definition, schemas, has_bad_selector=bool(selector))
     for name, texts, target in (
         ("readyWhen", spec.ready_when, draft.ready_when),
@@ -120,42 +143,14 @@ def _read(draft: NodeDraft, definition: Definition, schemas: Schemas) -> Iterato
         yield from problems
 
 
-def _structure_problems(spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
-    body = spec.body
-    for name, right, wanted in (
-        ("apiVersion", str, "string"),
-        ("kind", str, "string"),
-        ("metadata", dict, "map"),
-    ):
-        if name in body and isinstance(body[name], right):
-            continue
-        if name in body:
-            text, spot = f"{name} field is not a {wanted}", Spot((*spec.body_path, name))
-        else:
-            text, spot = f"{name} field not found", Spot(spec.body_path, on_key=True)
-        yield Problem(
-            "invalid-object",
-            f"resource {spec.id}: {text}",
-            spot,
-            f"{prefix}resource {spec.id} is not a valid Kubernetes object: {text}",
-        )
-
-
 def _read_kind(
     draft: NodeDraft, definition: Definition, schemas: Schemas, *, has_bad_selector: bool
 ) -> Iterator[Problem]:
     spec = draft.spec
     prefix = f'failed to build resource "{spec.id}": '
-    named = list(_kind_problems(spec, prefix))
-    yield from named
     kind = Kind.of(spec.body["apiVersion"], spec.body["kind"])
-    if not named:
-        draft.served = schemas.schema_of(kind)
-        if draft.served is None:
-            yield _unknown_kind(spec, kind, schemas, prefix)
-        else:
-            yield from _scope_problems(draft, definition, prefix)
-    yield from _metadata_problems(spec, prefix)
+    yield from _resolve_kind(draft, kind, schemas, prefix)
+    yield from _metadata_problems(draft, definition, prefix)
     if spec.template is None:
         walked, wrapping = walk_freely(spec.body), "failed to parse external ref resource"
     elif kind == _CRD:
@@ -179,84 +174,82 @@ def _read_kind(
     for found in walked.fields:
         place = (*spec.body_path, *found.path)
         fresh = Draft(found.template, place, found.text)
+        if is_secret(spec.body) and found.path[0] in SECRET_DATA:
+            fresh.is_confidential = True
+            fresh.literals = literals_of(found.template)
         fresh.is_faulty = has_bad_selector and found.path[:2] == ("metadata", "selector")
         draft.fields.append(FieldDraft(found.path, fresh))
     for problem in walked.problems:
         yield problem.below(spec.body_path).within(f"{prefix}{wrapping} {spec.id}: ")
 
 
-def _kind_problems(spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
+def _resolve_kind(draft: NodeDraft, kind: Kind, schemas: Schemas, prefix: str) -> Iterator[Problem]:
+    """Look up the schema of a kind; yield what is wrong with its name, or that it is unknown."""
+    spec = draft.spec
     wrapping = f"{prefix}failed to extract GVK from resource {spec.id}: "
-    version, kind = spec.body["apiVersion"], spec.body["kind"]
-    if version.count("/") > 1:
+    version, name = spec.body["apiVersion"], spec.body["kind"]
+    is_version, is_name = version.count("/") <= 1, is_dns_label(name.lower())
+    if not is_version:
         text = f'invalid apiVersion format "{version}"'
         whole = f"{wrapping}{text}: unexpected GroupVersion string: {version}"
         spot = Spot((*spec.body_path, "apiVersion"))
-        hint = "write 'v1' or 'group/version'"
-        yield Problem("invalid-api-version", text, spot, whole, hint)
-    if not is_dns_label(kind.lower()):
-        text = f'invalid kind "{kind}"'
-        why = _DNS_1035 if len(kind) <= 63 else "must be no more than 63 characters"
+        yield Problem("invalid-api-version", text, spot, whole, "write 'v1' or 'group/version'")
+    if not is_name:
+        text = f'invalid kind "{name}"'
+        why = _DNS_1035 if len(name) <= 63 else "must be no more than 63 characters"
         whole = f"{wrapping}{text}: {why} (must be a valid DNS-1035 label when lowercased)"
         spot = Spot((*spec.body_path, "kind"))
-        hint = "expressions are not allowed in 'kind'" if "${" in kind else ""
+        hint = "expressions are not allowed in 'kind'" if "${" in name else ""
         yield Problem("invalid-kind", text, spot, whole, hint)
-
-
-def _unknown_kind(spec: ResourceSpec, kind: Kind, schemas: Schemas, prefix: str) -> Problem:
+    if is_version and is_name:
+        draft.served = schemas.schema_of(kind)
+    if draft.served is not None or not (is_version and is_name):
+        return
     known = list(schemas.kinds())
-    if any(other.api_version == kind.api_version for other in known):
+    same_version = [other.kind for other in known if other.api_version == kind.api_version]
+    if same_version:
         what = f'group version kind "{kind.group}/{kind.version}, Kind={kind.kind}"'
     else:
         what = f'group version "{kind.api_version}"'
-    return Problem(
+    same_name = [other for other in known if other.kind == kind.kind]
+    near = get_close_matches(kind.kind, same_version, n=1, cutoff=0.75)
+    if "${" in kind.api_version:
+        hint = "expressions are not allowed in 'apiVersion'"
+    elif same_name:
+        hint = f"did you mean apiVersion '{same_name[0].api_version}'?"
+    elif near:
+        hint = f"did you mean '{near[0]}'?"
+    else:
+        hint = "add its CustomResourceDefinition to the files that are validated"
+    yield Problem(
         "unknown-kind",
         f"schema not found for {kind}",
         Spot((*spec.body_path, "kind")),
         f"{prefix}failed to get schema for resource {spec.id}: "
         f"cannot resolve {what}: schema not found",
-        hint=_kind_hint(kind, known),
+        hint=hint,
     )
 
 
-def _kind_hint(kind: Kind, known: list[Kind]) -> str:
-    if "${" in kind.api_version:
-        return "expressions are not allowed in 'apiVersion'"
-    same_name = [other for other in known if other.kind == kind.kind]
-    if same_name:
-        return f"did you mean apiVersion '{same_name[0].api_version}'?"
-    same_version = [k.kind for k in known if k.api_version == kind.api_version]
-    near = get_close_matches(kind.kind, same_version, n=1, cutoff=0.75)
-    if near:
-        return f"did you mean '{near[0]}'?"
-    return "add its CustomResourceDefinition to the files that are validated"
-
-
-def _scope_problems(draft: NodeDraft, definition: Definition, prefix: str) -> Iterator[Problem]:
+def _metadata_problems(draft: NodeDraft, definition: Definition, prefix: str) -> Iterator[Problem]:
+    """Yield a namespace that does not fit the scope of the kind, and reserved metadata."""
     spec, served = draft.spec, draft.served
-    assert served is not None
     metadata = spec.body["metadata"]
-    quoted = f'resource "{spec.id}"'
-    if not served.namespaced:
-        if "namespace" in metadata:
-            text = f"{quoted} is cluster-scoped and must not set metadata.namespace"
-            spot = Spot((*spec.body_path, "metadata", "namespace"), on_key=True)
-            yield Problem("namespace-on-cluster-scoped", text, spot, prefix + text)
-        return
-    if definition.schema.is_namespaced or draft.kind is NodeKind.EXTERNAL_COLLECTION:
-        return
     namespace = metadata.get("namespace")
-    if not isinstance(namespace, str) or not namespace.strip():
+    is_set = isinstance(namespace, str) and bool(namespace.strip())
+    may_inherit = definition.schema.is_namespaced or draft.kind is NodeKind.EXTERNAL_COLLECTION
+    if served is not None and not served.namespaced and "namespace" in metadata:
+        text = f'resource "{spec.id}" is cluster-scoped and must not set metadata.namespace'
+        spot = Spot((*spec.body_path, "metadata", "namespace"), on_key=True)
+        yield Problem("namespace-on-cluster-scoped", text, spot, prefix + text)
+    elif served is not None and served.namespaced and not may_inherit and not is_set:
         text = (
-            f"{quoted} is namespaced and must set metadata.namespace "
+            f'resource "{spec.id}" is namespaced and must set metadata.namespace '
             "when the instance CRD is cluster-scoped"
         )
         spot = Spot((*spec.body_path, "metadata"), on_key=True)
         hint = "set it from a field, for example namespace: ${schema.spec.namespace}"
         yield Problem("missing-namespace", text, spot, prefix + text, hint)
-
-
-def _metadata_problems(spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
     for section, word in (("labels", "label"), ("annotations", "annotation")):
         keys = spec.body["metadata"].get(section)
         if not isinstance(keys, dict):
@@ -271,6 +264,6 @@ def _metadata_problems(spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
                     f'{section} with prefix "{reserved}" are reserved for internal use'
                 )
                 spot = Spot((*spec.body_path, "metadata", section, key), on_key=True)
-                # Our own prefix is no business of kro's, so there are no words of kro's for it.
+                # kro does not reserve our own prefix, so it has no message for it.
                 message = "" if reserved == GITOPS_PREFIX else prefix + text
                 yield Problem("reserved-metadata", text, spot, message)

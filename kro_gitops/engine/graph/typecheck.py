@@ -1,8 +1,8 @@
 """
-Every expression against the types around it (steps 10 to 12 of kro's build).
+Type-checks every expression (steps 10 to 12 of kro's build).
 
-An expression must check in its environment, and what it yields must fit where it goes: the field
-it fills, a list for `forEach`, a bool for conditions.
+An expression must check in its environment, and its type must fit its place: the field that it
+fills, a list for `forEach`, a bool for conditions.
 """
 
 from collections.abc import Iterator
@@ -30,6 +30,12 @@ _SELECTOR_TYPES: dict[Path, Type] = {
     (): map_of(STRING, DYN),
     ("matchLabels",): map_of(STRING, STRING),
     ("matchExpressions",): list_of(DYN),
+}
+
+
+_LIST_HINTS = {
+    "map": "iterate over its keys: m.map(key, key)",
+    "optional_type": "give it a default: ….orValue([])",
 }
 
 
@@ -122,32 +128,23 @@ def _check_dimension(
     if problems or draft.program is None or draft.type.kind == "list":
         return
     text = f'must return a list, got "{draft.type}": type "{draft.type}" is not a list type'
-    yield Problem(
-        "not-a-list",
-        f'forEach iterator "{name}" {text}',
-        draft.spot(),
-        f"{wrapping} {text}",
-        hint=_list_hint(draft.type),
-    )
-
-
-def _list_hint(found: Type) -> str:
-    if found.kind == "map":
-        return "iterate over its keys: m.map(key, key)"
-    if found.kind == "optional_type":
-        return "give it a default: ….orValue([])"
-    return ""
+    hint = _LIST_HINTS.get(draft.type.kind, "")
+    summary = f'forEach iterator "{name}" {text}'
+    yield Problem("not-a-list", summary, draft.spot(), f"{wrapping} {text}", hint)
 
 
 def _check_field(
     node: NodeDraft, item: FieldDraft, environment: Environment, prefix: str
 ) -> Iterator[Problem]:
     draft, path = item.draft, item.path
-    shown, place = go_quote(draft.shown), go_quote(format_path(path))
-    wrapping = f"{prefix}failed to compile template expression {shown} at path {place}: "
-    problems = compile_draft(draft, environment, wrapping)
-    yield from problems
-    if problems or draft.program is None:
+    if draft.is_faulty:
+        return
+    try:
+        draft.compile(environment)
+    except (ParseError, CheckError, BuildError) as error:
+        shown, place = go_quote(draft.shown), go_quote(format_path(path))
+        wrapping = f"{prefix}failed to compile template expression {shown} at path {place}: "
+        yield from draft.issue_problems(error, wrapping)
         return
     if node.kind is NodeKind.EXTERNAL_COLLECTION and path[:2] == _SELECTOR:
         below = path[2:]
@@ -159,21 +156,22 @@ def _check_field(
         expected = DYN
     else:
         expected = expected_type(node.served.schema, path, node.id, environment)
-    misfit = explain_mismatch(draft.type, expected, environment)
-    if misfit is None:
+    mismatch = explain_mismatch(draft.type, expected, environment)
+    if mismatch is None:
         return
+    shown, place = go_quote(draft.shown), go_quote(format_path(path))
     text = (
         f'type mismatch in resource "{node.id}" at path {place}: expression {shown} '
-        f'returns type "{draft.type}" but expected "{expected}": {misfit}'
+        f'returns type "{draft.type}" but expected "{expected}": {mismatch}'
     )
     summary = f"{format_path(item.path)} takes {expected}, but the expression yields {draft.type}"
-    if not misfit.startswith("type kind mismatch"):
-        summary = f"{summary}: {misfit}"
+    if not mismatch.startswith("type kind mismatch"):
+        summary = f"{summary}: {mismatch}"
     form = _CONVERSIONS.get((draft.type.kind, expected.kind))
     if form is None or not draft.template.is_standalone or len(draft.text) > 60:
         hint = ""
     else:
-        hint = f"convert it: ${{{form.format(draft.text)}}}"
+        hint = f"convert it: ${{{form.format(draft.shown)}}}"
     yield Problem("type-mismatch", summary, draft.spot(), prefix + text, hint)
 
 

@@ -17,9 +17,17 @@ from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Node
 from kro_gitops.engine.plan.foreach import elements
 from kro_gitops.engine.plan.knowledge import NOTHING_THERE, Knowledge
 from kro_gitops.engine.plan.placeholder import Unknown, is_unknown
+from kro_gitops.engine.plan.slices import Slices
 from kro_gitops.errors import DataPending
 from kube_cel.budget import DEFAULT_BUDGET, Budget
-from kube_cel.errors import ConversionError, EvaluationError, ExpressionError
+from kube_cel.errors import (
+    ConversionError,
+    EvaluationError,
+    EvaluationStopped,
+    ExpressionError,
+    MissingVariable,
+    UnknownValue,
+)
 from kube_cel.values import is_list
 from kube_objects.go_text import quote
 from kube_objects.problems import Path
@@ -28,18 +36,40 @@ Values = Mapping[str, Any]
 Dimensions = list[tuple[str, list[Any]]]
 
 _FINITE = frozenset((str, int, bool, type(None)))
+_INSTANCE_ONLY = (SCHEMA,)
+_UNEVALUATED: Any = object()
+# What these errors quote are names of variables and paths, and limits.
+_NAMES_ONLY = (MissingVariable, UnknownValue, EvaluationStopped)
+_CONSTANT_MESSAGES = frozenset(
+    (
+        *("division by zero", "modulus by zero", "integer overflow", "unsigned integer overflow"),
+        *("optional.none() dereference", "no such overload"),
+    )
+)
+_KEY_MESSAGES = ("no such key", "index out of bounds")  # and then the key
+_HIDDEN_MESSAGE = "failed; the reason is hidden, because it may quote the value of a Secret"
 
 
 def _default_budget() -> Budget:
     return DEFAULT_BUDGET
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits for one instance: the size of a collection, and the cost of each evaluation."""
+    """
+    Limits for one instance.
+
+    The size of a collection, the cost of each evaluation, and whether to let other work run before
+    the next one (`slices`).
+    """
 
     collection_size: int = 1000
     budget: Callable[[], Budget] = _default_budget
+    is_slice_over: Callable[[], bool] = _never
 
 
 class Pending(DataPending):
@@ -77,13 +107,26 @@ class Evaluator:
     def __init__(self, bounds: Bounds, knowledge: Knowledge = NOTHING_THERE) -> None:
         self.evaluated = 0  # expressions so far
         self.bounds = bounds
+        self.is_slice_over = bounds.is_slice_over
         self._knowledge = knowledge
+        # Values by program that depend on the instance only: templates repeat expressions.
+        self._known: dict[int, Any] = {}
 
     def value(self, expression: Expression, values: Values) -> Any:
         """Evaluate to JSON; every failure is raised as it is."""
+        program = expression.program
+        reads_instance_only = expression.names == _INSTANCE_ONLY
+        if reads_instance_only:
+            known = self._known.get(id(program), _UNEVALUATED)
+            if known is not _UNEVALUATED:
+                return known
         self.evaluated += 1
-        found = expression.program.evaluate(values, self.bounds.budget())
-        return found if type(found) in _FINITE else finite(found)
+        found = program.evaluate(values, self.bounds.budget())
+        if type(found) not in _FINITE:
+            finite(found)
+        if reads_instance_only:
+            self._known[id(program)] = found
+        return found
 
     def raw(self, expression: Expression, values: Values) -> Any:
         """Evaluate to a CEL value; every failure is raised as it is."""
@@ -99,7 +142,7 @@ class Evaluator:
                 found = self._knowledge.stand_in(node, expression, values, error)
                 if found is not None:
                     return found
-                text = told(expression, error)
+                text = error_text(expression, error)
                 if is_pending(error):
                     message = (
                         "data pending"
@@ -116,7 +159,7 @@ class Evaluator:
 
         return evaluate
 
-    def is_included(self, node: Node, values: Values) -> bool | Unknown:
+    def is_included(self, node: Node, values: Values) -> Slices[bool | Unknown]:
         """
         Return whether all `includeWhen` conditions hold; null counts as false.
 
@@ -131,7 +174,7 @@ class Evaluator:
             except (EvaluationError, ConversionError) as error:
                 found = self._knowledge.stand_in(node, condition, values, error)
                 if found is None:
-                    text = prefix + told(condition, error)
+                    text = prefix + error_text(condition, error)
                     # What an instance lacks stays absent; what another node lacks may come.
                     if is_pending(error) and any(name != SCHEMA for name in condition.names):
                         raise Pending(f"{text} (data pending)", condition, text) from None
@@ -139,6 +182,8 @@ class Evaluator:
                 if is_unknown(found):
                     undecided = undecided or found
                     continue
+            if self.is_slice_over():
+                yield
             if found is None or found is False:
                 return False
             if found is not True:
@@ -146,12 +191,14 @@ class Evaluator:
                 raise Fatal(text, code="not-a-boolean", place=condition.place)
         return True if undecided is None else undecided
 
-    def dimensions(self, node: Node, values: Values) -> Dimensions | Unknown:
+    def dimensions(self, node: Node, values: Values) -> Slices[Dimensions | Unknown]:
         """Return the list of each `forEach` dimension, or a placeholder if one is unknown."""
         found: Dimensions = []
         unknown: Unknown | None = None
         for dimension in node.for_each:
             listed = self._elements(node, dimension.name, dimension.expression, values)
+            if self.is_slice_over():
+                yield
             if isinstance(listed, list):
                 found.append((dimension.name, listed))
             else:
@@ -168,7 +215,7 @@ class Evaluator:
             unknown: Unknown | None = self._knowledge.stand_in(node, expression, values, error)
             if unknown is not None:
                 return unknown
-            text = prefix + told(expression, error)
+            text = prefix + error_text(expression, error)
             if is_pending(error):
                 raise Pending("data pending", expression, text) from None
             raise _fatal(text, expression, error) from None
@@ -179,11 +226,22 @@ class Evaluator:
         return elements(found)
 
 
-def told(expression: Expression, error: EvaluationError | ConversionError) -> str:
-    """Return kro's text for an evaluation that failed."""
+def error_text(expression: Expression, error: EvaluationError | ConversionError) -> str:
+    """
+    Return kro's text for an evaluation that failed.
+
+    Errors of an expression that handles values of Secrets may quote them. Only texts are shown
+    that are the same for all values, or that the expression itself contains.
+    """
+    message = error.message
+    if expression.is_confidential and not isinstance(error, _NAMES_ONLY):
+        what, _, key = message.partition(": ")
+        names_a_literal = what in _KEY_MESSAGES and key in expression.shown
+        if message not in _CONSTANT_MESSAGES and not names_a_literal:
+            return f"eval {quote(expression.shown)}: {_HIDDEN_MESSAGE}"
     if isinstance(error, ConversionError):
-        return error.message
-    return f"eval {quote(expression.shown)}: {error.message}"
+        return message
+    return f"eval {quote(expression.shown)}: {message}"
 
 
 def is_pending(error: EvaluationError | ConversionError) -> bool:
@@ -199,6 +257,7 @@ def finite(value: Any) -> Any:
 
 
 def _is_finite(value: Any) -> bool:
+    """Return False if a value contains NaN or infinity, which JSON cannot express."""
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, list):
@@ -207,4 +266,5 @@ def _is_finite(value: Any) -> bool:
 
 
 def _fatal(text: str, expression: Expression, error: EvaluationError | ConversionError) -> Fatal:
-    return Fatal(text, code=error.code, place=expression.place, hint=error.hint)
+    hint = "" if expression.is_confidential else error.hint
+    return Fatal(text, code=error.code, place=expression.place, hint=hint)

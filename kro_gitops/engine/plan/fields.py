@@ -15,6 +15,7 @@ from kro_gitops.engine.plan.evaluation import Bounds, Evaluator, Fatal
 from kro_gitops.engine.plan.foreach import Iteration, iterations_at
 from kro_gitops.engine.plan.knowledge import NOT_VISIBLE, FieldKnowledge
 from kro_gitops.engine.plan.resolve import fill, without_omitted
+from kro_gitops.engine.plan.slices import finish
 from kube_cel.errors import ConversionError, EvaluationError
 from kube_cel.values import OMIT
 from kube_objects.problems import Path
@@ -63,7 +64,7 @@ def plan_fields(node: Node, values: Mapping[str, Any], index: int | None) -> Des
     evaluator = Evaluator(Bounds(), _KNOWLEDGE)
     iterations: tuple[Iteration, ...] = ()
     with suppress(Fatal):  # forEach over null: no iterator has a value
-        dimensions = evaluator.dimensions(node, values)
+        dimensions = finish(evaluator.dimensions(node, values))
         if isinstance(dimensions, list):
             iterations = iterations_at(dimensions, index or 0)
     evaluate = evaluator.in_template(node, iterating=bool(iterations))
@@ -74,7 +75,7 @@ def plan_fields(node: Node, values: Mapping[str, Any], index: int | None) -> Des
         return OMIT if value is UNKNOWN else value
 
     bound = {**values, **{each.name: each.value for each in iterations}}
-    body: KubeObject = without_omitted(fill(node, bound, evaluate_known))
+    body: KubeObject = without_omitted(finish(fill(node, bound, evaluate_known)))
     by_path = {each.path: found[id(each.expression)] for each in node.fields}
     return DesiredFields(by_path, iterations, body)
 

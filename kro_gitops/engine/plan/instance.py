@@ -1,18 +1,18 @@
 """
 The planner: a graph, an instance and what is known of its children → what to do next.
 
-A pass walks the nodes in their order. A node whose needs are met says which objects it wants; those
-that are not so already become steps. When a step's result is handed back, nodes that waited for it
-can go on, in the same pass: call `advance` until it asks for nothing more. Nothing is evaluated
-twice.
+A pass visits the nodes in their order. A node whose dependencies are ready yields its desired
+objects; those that differ from the live ones become steps. When the result of a step is passed
+back, nodes that waited for it are visited again, in the same pass: call `advance` until it returns
+no more steps. Nothing is evaluated twice. `advance_in_slices` can be interrupted between two
+expressions.
 
-Nothing here touches a cluster. What is there of the children is asked of the `Knowledge`,
-everything else is asked for by a step. The controller and `render` run the same pass with different
-knowledge, so whatever one of them rejects, stamps or skips, the other does, too.
+No I/O happens here. Live children come from the `Knowledge`, everything else is requested by a
+step. The controller and `render` run the same pass with different knowledge, so whatever one of
+them rejects, stamps or skips, the other does, too.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from kro_gitops.engine.applyset import (
@@ -21,69 +21,25 @@ from kro_gitops.engine.applyset import (
     reject_duplicates,
     reject_foreign_member,
 )
-from kro_gitops.engine.graph.nodes import SCHEMA, FieldKind, Graph, Node, NodeKind
+from kro_gitops.engine.graph.nodes import SCHEMA, Graph, Node, NodeKind
 from kro_gitops.engine.labels import Position
-from kro_gitops.engine.plan.children import Family, is_child_of, is_current
+from kro_gitops.engine.plan.children import Family, is_child_of
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator, Fatal, Pending
-from kro_gitops.engine.plan.foreach import expand
 from kro_gitops.engine.plan.knowledge import NOT_VISIBLE, Knowledge
-from kro_gitops.engine.plan.placeholder import Unknown, is_unknown, unknowns
+from kro_gitops.engine.plan.node_run import Halt, NodeRun
+from kro_gitops.engine.plan.placeholder import has_unknown_identity, is_unknown, unknowns
 from kro_gitops.engine.plan.readiness import not_ready
-from kro_gitops.engine.plan.resolve import complete, fill
+from kro_gitops.engine.plan.resolve import complete, desired_bodies, fill, place_of
+from kro_gitops.engine.plan.slices import Slices, finish
 from kro_gitops.engine.plan.steps import Apply, NodeState, Read, Select, Step
 from kube_objects.errors import RefusedError
 from kube_objects.go_text import quote
 from kube_objects.label_selectors import Selector
-from kube_objects.problems import Path
 from kube_objects.refs import KubeObject, ObjectRef
 
 
-@dataclass(slots=True)
-class NodeRun:
-    """A node on its way through a pass."""
-
-    state: NodeState = NodeState.IN_PROGRESS
-    is_included: bool = False  # it is known that it is
-    is_settled: bool = False
-    targets: list[Apply] = field(default_factory=list)
-    # By index, as far as known; `None` where nothing is there (yet).
-    observed: list[KubeObject | None] = field(default_factory=list)
-    desired: int | None = None
-    asked: int = 0  # steps without an answer
-    pending: str = ""
-    lacking: Pending | None = None  # the failed evaluation behind `pending`, if there is one
-    maybe: Unknown | None = None  # the condition that only a cluster can decide
-    each: Unknown | None = None  # the list of unknown length; one object stands for all
-    is_unknown: bool = False  # only a cluster can tell which objects there are
-    failures: dict[int, str] = field(default_factory=dict)
-    missing: bool = False  # an external object that is not there
-    waiting: str | None = None  # why it is not ready
-    is_judged: bool = False
-
-    @property
-    def present(self) -> list[KubeObject]:
-        """Return the objects that are there."""
-        return [each for each in self.observed if each is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class Halt:
-    """
-    Why a pass ended early.
-
-    `place` is the path in the definition that is to blame: an expression, or the whole node.
-    """
-
-    text: str
-    deleting: bool = False
-    code: str = ""
-    node: str = ""
-    place: Path = ()
-    hint: str = ""
-
-
 class Pass:
-    """One instance on its way through its graph."""
+    """One pass over the graph of an instance."""
 
     def __init__(
         self,
@@ -95,7 +51,8 @@ class Pass:
     ) -> None:
         self.graph = graph
         self.family = family
-        self.faults: list[Halt] = []  # every reason to halt; one, unless the knowledge wants all
+        # Every reason to halt; only the first, unless the knowledge asks for all.
+        self.faults: list[Halt] = []
         self.runs = {name: NodeRun() for name in graph.order}
         self.evaluator = Evaluator(bounds, knowledge)
         self.values: dict[str, Any] = {SCHEMA: knowledge.schema(graph, instance)}
@@ -109,7 +66,11 @@ class Pass:
         return self.faults[0] if self.faults else None
 
     def advance(self) -> tuple[Step, ...]:
-        """Go on as far as possible, and return what must be done or read for more."""
+        """Visit every node that is not settled; return the steps whose results the rest needs."""
+        return finish(self.advance_in_slices())
+
+    def advance_in_slices(self) -> Slices[tuple[Step, ...]]:
+        """Do the same, and yield between two expressions when a time slice is over."""
         steps: list[Step] = []
         if self.faults:
             return ()
@@ -117,9 +78,24 @@ class Pass:
             run = self.runs[name]
             if run.is_settled:
                 continue
+            if self.evaluator.is_slice_over():
+                yield
             node = self.graph.nodes[name]
+            run.pending, run.lacking = "", None
             try:
-                steps += self._visit(node, run, has_steps=bool(steps))
+                # Once a node is included, nothing in this pass changes that.
+                if not run.is_included:
+                    if not (yield from self._is_included(node, run)):
+                        run.state, run.is_settled = NodeState.SKIPPED, True
+                        continue
+                    run.is_included = True
+                if steps and any(not self.runs[each.id].is_settled for each in node.dependencies):
+                    continue  # visited again when the steps have results
+                for step in self._plan_node(node, run):
+                    if step is None:
+                        yield
+                    else:
+                        steps.append(step)
             except Pending as error:
                 run.pending = error.message
                 run.lacking = error if error.expression is not None else None
@@ -133,11 +109,17 @@ class Pass:
         return () if self.faults else tuple(steps)
 
     def _reject_duplicates(self) -> None:
-        """Reject resources that are one object, wherever in the graph they are."""
+        """Reject resources that are one object, maybe in different parts of the graph."""
+        members: list[tuple[str, ObjectRef]] = []
+        for target in self.targets():
+            if not has_unknown_identity(target.object):
+                is_item = self.graph.nodes[target.node].kind is NodeKind.COLLECTION
+                id_ = f"{target.node}-{target.index}" if is_item else target.node
+                members.append((id_, target.ref))
         try:
-            reject_duplicates(self._members())
+            reject_duplicates(members)
         except DuplicateTarget as error:
-            node, _, _ = error.id.partition("-")  # of an item: its node and its index
+            node, _, _ = error.id.partition("-")
             self._reject(self.graph.nodes[node], error)
 
     def _reject(self, node: Node, error: Fatal | RefusedError) -> None:
@@ -146,44 +128,44 @@ class Pass:
         halt = Halt(error.message, False, error.code, node.id, place, error.hint)
         self.faults.append(halt)
 
-    def made(self, step: Apply, answer: KubeObject) -> None:
-        """Take in what the server says a child is now."""
+    def applied(self, step: Apply, response: KubeObject) -> None:
+        """Record a child as the API server returned it."""
         run = self.runs[step.node]
-        run.observed[step.index] = answer
-        self._answered(step.node, run)
+        run.observed[step.index] = response
+        self._close_step(step.node, run)
 
     def failed(self, step: Step, text: str) -> None:
-        """Take in that a step could not be carried out; what was there before still is."""
+        """Record that a step failed; a child that existed before still does."""
         run = self.runs[step.node]
         if isinstance(step, Apply):
             run.failures[step.index] = text
         else:
             run.failures[0] = text
             run.observed = [None]
-        self._answered(step.node, run)
+        self._close_step(step.node, run)
 
     def found(self, step: Read | Select, objects: Sequence[KubeObject]) -> None:
-        """Take in what there is of other people's objects."""
+        """Record the external objects that exist."""
         run = self.runs[step.node]
         run.observed = list(objects)
         run.desired = len(run.observed)
         run.missing = isinstance(step, Read) and not objects
-        self._answered(step.node, run)
+        self._close_step(step.node, run)
 
     def unknown(self, step: Select) -> None:
-        """Take in that only a cluster can tell which objects of others there are."""
+        """Record that only a cluster knows which external objects exist."""
         run = self.runs[step.node]
         run.is_unknown, run.desired = True, 0
-        self._answered(step.node, run)
+        self._close_step(step.node, run)
 
     def targets(self) -> Iterator[Apply]:
-        """Yield every child that is desired, as far as that is known."""
+        """Yield every desired child, as far as it is known."""
         for name in self.graph.order:
             yield from self.runs[name].targets
 
     def projection(self) -> Inventory:
         """Return where children are or may soon be; nodes that wait count with their kind."""
-        known = Inventory.of((each.ref for each in self.targets()), self.family.ref)
+        known = Inventory.of((target.ref for target in self.targets()), self.family.ref)
         coming = (
             ObjectRef(self.graph.nodes[name].resource, "", "")
             for name, run in self.runs.items()
@@ -193,77 +175,47 @@ class Pass:
 
     def inventory(self) -> Inventory:
         """Return where the desired children are."""
-        return Inventory.of((each.ref for each in self.targets()), self.family.ref)
-
-    def has_halted(self) -> bool:
-        """Say whether the pass ended before its end."""
-        return bool(self.faults)
+        return Inventory.of((target.ref for target in self.targets()), self.family.ref)
 
     @property
     def is_complete(self) -> bool:
         """
-        Say whether all that is desired is known and there, so the rest may go.
+        Return whether all desired children are known and exist, so others may be pruned.
 
-        A child that could not be changed is there all the same: nothing replaces it.
+        A child that could not be changed exists all the same: nothing replaces it.
         """
         return not self.faults and all(
             run.is_settled and all(run.observed[index] is not None for index in run.failures)
             for run in self.runs.values()
         )
 
-    # Nodes
+    def why_not_ready(self, name: str) -> str | None:
+        """Return why a node is not ready, or `None`; raise `Fatal` if a condition is invalid."""
+        return finish(self.readiness_in_slices(name))
 
-    def _visit(self, node: Node, run: NodeRun, *, has_steps: bool) -> Iterator[Step]:
-        run.pending = ""
-        run.lacking = None
-        if not run.is_included:  # once it is, nothing in this pass changes that
-            if self._is_ignored(node, run):
-                run.state, run.is_settled = NodeState.SKIPPED, True
-                return
-            run.is_included = True
-        if has_steps and any(not self.runs[each.id].is_settled for each in node.dependencies):
-            return  # visited again when the steps have results
-        self._require_dependencies(node)
-        match node.kind:
-            case NodeKind.RESOURCE | NodeKind.COLLECTION:
-                yield from self._managed(node, run)
-            case NodeKind.EXTERNAL:
-                yield from self._external(node, run)
-            case NodeKind.EXTERNAL_COLLECTION:
-                yield from self._selected(node, run)
+    def readiness_in_slices(self, name: str) -> Slices[str | None]:
+        """Return the same, and yield between two conditions when a time slice is over."""
+        run, node = self.runs[name], self.graph.nodes[name]
+        if run.state is NodeState.SKIPPED:
+            return None
+        if not run.is_settled:
+            return (yield from not_ready(node, None, (), self.evaluator))
+        if not run.has_readiness:
+            observed: Sequence[Any] = run.present
+            if node.ready_when:
+                observed = self._knowledge.observed(node, observed)
+            run.waiting = yield from not_ready(node, run.desired, observed, self.evaluator)
+            run.has_readiness = True
+        return run.waiting
 
-    def _is_ignored(self, node: Node, run: NodeRun) -> bool:
-        """Return whether a node is left out, by its own conditions or with one that it needs."""
+    def _plan_node(self, node: Node, run: NodeRun) -> Iterator[Step | None]:
+        """Yield the steps of a node that is included, and None where a time slice is over."""
         for dependency in node.dependencies:
             needed = self.runs[dependency.id]
-            if needed.state is NodeState.SKIPPED:
-                return True
-            if not needed.is_included:
-                raise Pending(self._pending_on(node, dependency.id))
-            run.maybe = run.maybe or needed.maybe
-        if not node.include_when:
-            return False
-        for name in dict.fromkeys(n for each in node.include_when for n in each.names):
-            if name not in self.runs:
+            if needed.has_readiness and needed.waiting is None:
                 continue
-            self._require(name, f"includeWhen dependency {quote(name)}")
-        included = self.evaluator.is_included(node, self.values)
-        if is_unknown(included):
-            run.maybe = run.maybe or included
-            return False
-        return not included
-
-    def _pending_on(self, node: Node, dependency: str) -> str:
-        reason = self.why_not_ready(dependency) or "waiting for readiness"
-        return (
-            f"node {quote(node.id)}: dependent node {quote(dependency)} not ready: "
-            f"{reason} (data pending)"
-        )
-
-    def _require_dependencies(self, node: Node) -> None:
-        for dependency in node.dependencies:
             try:
-                reason = self.why_not_ready(dependency.id)
+                reason = yield from self.readiness_in_slices(dependency.id)
             except Fatal as error:
                 text = (
                     f"node {quote(node.id)}: failed to check readiness of dependent node "
@@ -271,48 +223,79 @@ class Pass:
                 )
                 raise Fatal(text, code=error.code, place=error.place) from None
             if reason is not None:
-                raise Pending(self._pending_on(node, dependency.id))
-
-    def _require(self, name: str, what: str) -> None:
-        try:
-            reason = self.why_not_ready(name)
-        except Fatal as error:
-            text = f"{what}: {error.message}"
-            raise Fatal(text, code=error.code, place=error.place) from None
-        if reason is not None:
-            raise Pending(f"{what} not ready: {reason} (data pending)")
-
-    def why_not_ready(self, name: str) -> str | None:
-        """Return why a node is not ready, or `None`; raise `Fatal` if that cannot be told."""
-        run, node = self.runs[name], self.graph.nodes[name]
-        if run.state is NodeState.SKIPPED:
-            return None
-        if not run.is_settled:
-            return not_ready(node, None, (), self.evaluator)
-        if not run.is_judged:
-            seen: Sequence[Any] = run.present
-            if node.ready_when:
-                seen = self._knowledge.observed(node, seen)
-            run.waiting = not_ready(node, run.desired, seen, self.evaluator)
-            run.is_judged = True
-        return run.waiting
-
-    # Children
-
-    def _managed(self, node: Node, run: NodeRun) -> Iterator[Step]:
-        is_collection = node.kind is NodeKind.COLLECTION
-        bodies = list(self._items(node, run)) if is_collection else [self._body(node)]
-        for body in bodies:
+                raise Pending((yield from self._pending_on(node, dependency.id)))
+        if not node.kind.is_external:
+            yield from self._plan_children(node, run)
+            return
+        evaluator = self.evaluator
+        evaluate = evaluator.in_template(node, iterating=False)
+        body = yield from fill(node, self.values, evaluate, evaluator.is_slice_over)
+        if node.kind is NodeKind.EXTERNAL:
             complete(body, node, self.graph, self.family.ref.namespace)
-            if node.served.namespaced and not body["metadata"].get("namespace"):
-                raise Fatal(
-                    f"node {quote(node.id)} is namespaced and must resolve metadata.namespace "
-                    "when the instance is cluster-scoped",
-                    code="namespace-missing",
-                    place=_place_of(node, ("metadata", "namespace")),
-                )
-        if is_collection:
-            _refuse_collisions(node, bodies)
+            step: Step = Read(node.id, ObjectRef.of(body), body)
+        else:
+            metadata = body.get("metadata") or {}
+            try:
+                is_known = not any(unknowns(metadata))
+                selector = Selector.parse(metadata.get("selector")) if is_known else Selector()
+            except RefusedError as error:
+                text = f"invalid label selector for {node.id}: {error.message}"
+                place = place_of(node, ("metadata", "selector"))
+                raise Fatal(text, code="invalid-selector", place=place) from None
+            namespace = metadata.get("namespace") if node.served.namespaced else ""
+            namespace = namespace if isinstance(namespace, str) else ""
+            step = Select(node.id, node.resource, namespace, selector)
+        run.open_steps += 1
+        yield step
+
+    def _is_included(self, node: Node, run: NodeRun) -> Slices[bool]:
+        """
+        Return whether a node is applied, by its own conditions and those of its dependencies.
+
+        Raises `Pending` while that is not known. A condition that only a cluster can decide is
+        recorded in `run.maybe` and counts as true.
+        """
+        for dependency in node.dependencies:
+            needed = self.runs[dependency.id]
+            if needed.state is NodeState.SKIPPED:
+                return False
+            if not needed.is_included:
+                raise Pending((yield from self._pending_on(node, dependency.id)))
+            run.maybe = run.maybe or needed.maybe
+        if not node.include_when:
+            return True
+        for name in dict.fromkeys(n for each in node.include_when for n in each.names):
+            if name not in self.runs:
+                continue
+            what = f"includeWhen dependency {quote(name)}"
+            try:
+                reason = yield from self.readiness_in_slices(name)
+            except Fatal as error:
+                text = f"{what}: {error.message}"
+                raise Fatal(text, code=error.code, place=error.place) from None
+            if reason is not None:
+                raise Pending(f"{what} not ready: {reason} (data pending)")
+        included = yield from self.evaluator.is_included(node, self.values)
+        if isinstance(included, bool):
+            return included
+        run.maybe = run.maybe or included
+        return True
+
+    def _pending_on(self, node: Node, dependency: str) -> Slices[str]:
+        """Return kro's message for a node that waits for a dependency."""
+        reason = (yield from self.readiness_in_slices(dependency)) or "waiting for readiness"
+        return (
+            f"node {quote(node.id)}: dependent node {quote(dependency)} not ready: "
+            f"{reason} (data pending)"
+        )
+
+    def _plan_children(self, node: Node, run: NodeRun) -> Iterator[Apply | None]:
+        """Record the desired children of a node; yield those that differ from the live ones."""
+        bodies, run.each = yield from desired_bodies(
+            node, self.graph, self.values, self.evaluator, self.family.ref.namespace
+        )
+        run.is_unknown = run.each is not None
+        is_collection = node.kind is NodeKind.COLLECTION
         wave = self.graph.waves.get(node.id, 0)
         targets: list[Apply] = []
         for index, body in enumerate(bodies):
@@ -331,6 +314,8 @@ class Pass:
                 self._identities.add(identity)
             live = self._knowledge.child(ref)
             targets.append(Apply(node.id, index, ref, self.family.dated(child, live), live))
+            if self.evaluator.is_slice_over():
+                yield None
         run.targets, run.desired = targets, len(targets)
         # An object of another owner stays invisible to expressions even if its name is ours:
         # its apply will be rejected, and reading it would show what the author may not see.
@@ -338,138 +323,39 @@ class Pass:
             each.live if each.live is not None and is_child_of(each.live, self.family.id) else None
             for each in targets
         ]
-        yield from self._needed(run)
-        if not run.asked:
+        for target in targets:
+            live = target.live
+            if live is not None:
+                if live["metadata"].get("deletionTimestamp") is not None:
+                    run.state = NodeState.DELETING
+                    text = (
+                        f"resource {quote(target.ref.place)} for node {quote(target.node)} "
+                        "is currently being deleted; "
+                        "waiting for deletion to complete before continuing reconciliation"
+                    )
+                    self.faults.append(Halt(text, deleting=True, node=target.node))
+                    break
+                try:
+                    reject_foreign_member(live, self.family.ref)
+                except RefusedError as error:
+                    run.failures[target.index] = error.message
+                    continue
+                if self._knowledge.is_current(live, target.object):
+                    continue
+            run.open_steps += 1
+            yield target
+        if not run.open_steps:
             self._settle(node.id, run)
 
-    def _body(self, node: Node) -> KubeObject:
-        return fill(node, self.values, self.evaluator.in_template(node, iterating=False))
-
-    def _items(self, node: Node, run: NodeRun) -> Iterator[KubeObject]:
-        shared = self.evaluator.in_template(node, iterating=False)
-        iterating = self.evaluator.in_template(node, iterating=True)
-        ours = {id(each.expression) for each in node.fields if each.kind is FieldKind.ITERATION}
-        known: dict[int, Any] = {}
-
-        def evaluate(expression: Any, values: Any) -> Any:
-            if id(expression) in ours:
-                return iterating(expression, values)
-            if id(expression) not in known:
-                known[id(expression)] = shared(expression, values)
-            return known[id(expression)]
-
-        dimensions = self.evaluator.dimensions(node, self.values)
-        if not isinstance(dimensions, list):
-            # One object stands for an unknown number of them: its iterators have no values.
-            run.each, run.is_unknown = dimensions, True
-            yield fill(node, self.values, evaluate)
-            return
-        try:
-            for binding in expand(dimensions, self.evaluator.bounds.collection_size):
-                yield fill(node, {**self.values, **binding}, evaluate)
-        except RefusedError as error:
-            place = node.for_each[0].expression.place
-            raise Fatal(error.message, code=error.code, place=place, hint=error.hint) from None
-
-    def _needed(self, run: NodeRun) -> Iterator[Apply]:
-        """Yield the children that are not what they should be; stop at one that goes."""
-        for target in run.targets:
-            live = target.live
-            if live is None:
-                run.asked += 1
-                yield target
-                continue
-            if live["metadata"].get("deletionTimestamp") is not None:
-                run.state = NodeState.DELETING
-                self.faults.append(Halt(_going(target), deleting=True, node=target.node))
-                return
-            try:
-                reject_foreign_member(live, self.family.ref)
-            except RefusedError as error:
-                run.failures[target.index] = error.message
-                continue
-            if not is_current(live, target.object):
-                run.asked += 1
-                yield target
-
-    # What others made
-
-    def _external(self, node: Node, run: NodeRun) -> Iterator[Step]:
-        body = self._body(node)
-        complete(body, node, self.graph, self.family.ref.namespace)
-        run.asked += 1
-        yield Read(node.id, ObjectRef.of(body), body)
-
-    def _selected(self, node: Node, run: NodeRun) -> Iterator[Step]:
-        body = self._body(node)
-        metadata = body.get("metadata") or {}
-        written = metadata.get("selector")
-        try:
-            is_known = not any(unknowns(metadata))
-            selector = Selector.parse(written) if is_known else Selector()
-        except RefusedError as error:
-            text = f"invalid label selector for {node.id}: {error.message}"
-            place = _place_of(node, ("metadata", "selector"))
-            raise Fatal(text, code="invalid-selector", place=place) from None
-        namespace = metadata.get("namespace") if node.served.namespaced else ""
-        namespace = namespace if isinstance(namespace, str) else ""
-        run.asked += 1
-        yield Select(node.id, node.resource, namespace, selector)
-
-    # Results
-
-    def _answered(self, name: str, run: NodeRun) -> None:
-        run.asked -= 1
-        if not run.asked:
+    def _close_step(self, name: str, run: NodeRun) -> None:
+        run.open_steps -= 1
+        if not run.open_steps:
             self._settle(name, run)
 
     def _settle(self, name: str, run: NodeRun) -> None:
-        """Let expressions of others see a node, as far as it is there."""
+        """Make a node visible to the expressions of others, as far as its objects exist."""
         run.is_settled = True
         objects = None if run.is_unknown else run.present
         value = self._knowledge.shared(self.graph.nodes[name], objects)
         if value is not NOT_VISIBLE:
             self.values[name] = value
-
-    def _members(self) -> Iterator[tuple[str, ObjectRef]]:
-        for each in self.targets():
-            if _has_unknown_identity(each.object):
-                continue
-            is_item = self.graph.nodes[each.node].kind is NodeKind.COLLECTION
-            yield (f"{each.node}-{each.index}" if is_item else each.node), each.ref
-
-
-def _place_of(node: Node, path: Path) -> Path:
-    """Return where the expression of a field of the template stands in the definition."""
-    found = next((each.expression.place for each in node.fields if each.path == path), ())
-    return found or ("spec", "resources", node.index)
-
-
-def _has_unknown_identity(obj: KubeObject) -> bool:
-    metadata = obj["metadata"]
-    return is_unknown(metadata.get("name")) or is_unknown(metadata.get("namespace"))
-
-
-def _going(target: Apply) -> str:
-    return (
-        f"resource {quote(target.ref.place)} for node {quote(target.node)} "
-        "is currently being deleted; "
-        "waiting for deletion to complete before continuing reconciliation"
-    )
-
-
-def _refuse_collisions(node: Node, bodies: Sequence[KubeObject]) -> None:
-    seen = set()
-    for body in bodies:
-        if _has_unknown_identity(body):
-            continue
-        ref = ObjectRef.of(body)
-        if ref in seen:
-            kind = ref.kind
-            text = "/".join((kind.group, kind.version, kind.kind, ref.namespace, ref.name))
-            raise Fatal(
-                f"node {quote(node.id)} identity collision: duplicate identity: {text}",
-                code="identity-collision",
-                place=_place_of(node, ("metadata", "name")),
-            )
-        seen.add(ref)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from kro_gitops.engine.graph.nodes import Expression, Graph, Node
+from kro_gitops.engine.plan.children import is_current
 from kube_cel.errors import ConversionError, EvaluationError
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -29,6 +30,9 @@ class Knowledge(Protocol):
 
     def child(self, ref: ObjectRef) -> KubeObject | None:
         """Return a child that is there already, whichever instance it belongs to."""
+
+    def is_current(self, live: KubeObject, desired: KubeObject) -> bool:
+        """Return whether a child that is there already is as desired: it needs no step."""
 
     def shared(self, node: Node, observed: Sequence[KubeObject] | None) -> Any:
         """
@@ -64,6 +68,10 @@ class LiveKnowledge:
 
     def __init__(self, children: Children) -> None:
         self.child = children.child
+
+    def is_current(self, live: KubeObject, desired: KubeObject) -> bool:
+        """Return whether a child was applied as desired, and nobody took a field from us since."""
+        return is_current(live, desired)
 
     def schema(self, _graph: Graph, instance: KubeObject) -> KubeObject:
         """Return the instance without its status, which is ours to report, not to read."""

@@ -14,11 +14,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kro_gitops.engine.applyset import Target, target_of
 from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph, Node
 from kro_gitops.engine.graph.read_paths import ReadPaths
+from kro_gitops.engine.plan.created import SERVER_METADATA
 from kro_gitops.engine.plan.knowledge import NOT_VISIBLE
-from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown, is_unknown
-from kro_gitops.metadata import ARGOCD_PREFIX, KRO_PREFIX
+from kro_gitops.engine.plan.placeholder import OPTIONAL, PartText, Placeholder, Unknown, is_unknown
+from kro_gitops.metadata import APPLYSET_PART_OF, ARGOCD_PREFIX, KRO_PREFIX
 from kube_cel.environment import Environment
 from kube_cel.errors import (
     ConversionError,
@@ -30,14 +32,14 @@ from kube_cel.interpolation import Text
 from kube_cel.program import Program, compile_text
 from kube_cel.values import PartialMap, partial
 from kube_objects.defaulting import apply_defaults
+from kube_objects.managed_fields import CachedObject
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.schemas import Schema
 
 UID = Placeholder((f"{SCHEMA}.metadata.uid",), "string")
 
-# Set by the API server: in a manifest they are left over from `kubectl get -o yaml`.
-_SERVER_METADATA = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 _UNSEEN: Any = object()
+_OWNED = b"all"  # whatever it is, the fields are ours
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _SHARED_MAPS = (".metadata.labels", ".metadata.annotations")
 # Keys that a deployer or a controller writes on an instance after it has left git.
@@ -51,7 +53,7 @@ def stored_instance(graph: Graph, instance: KubeObject, namespace: str) -> KubeO
     `namespace` is where an instance of a namespaced kind goes that names none.
     """
     stored = apply_defaults(instance, graph.served.schema)
-    metadata = {k: v for k, v in stored["metadata"].items() if k not in _SERVER_METADATA}
+    metadata = {k: v for k, v in stored["metadata"].items() if k not in SERVER_METADATA}
     if not graph.served.namespaced:
         metadata.pop("namespace", None)
     elif not metadata.get("namespace"):
@@ -61,10 +63,19 @@ def stored_instance(graph: Graph, instance: KubeObject, namespace: str) -> KubeO
     return {**rest, "metadata": metadata}
 
 
-class CompleteObject(dict[str, Any]):
+class CompleteObject(CachedObject):
     """An object as a cluster returned it: a field that it does not have is absent, not unknown."""
 
     __slots__ = ()
+
+
+def applied_before(obj: KubeObject, apply_set: str) -> CachedObject:
+    """Return an object as a pass finds it that an earlier pass of the same instance applied."""
+    metadata = obj["metadata"]
+    known = metadata.get("labels")
+    labels = {**(known if isinstance(known, dict) else {}), APPLYSET_PART_OF: apply_set}
+    kind = CompleteObject if isinstance(obj, CompleteObject) else CachedObject
+    return kind({**obj, "metadata": {**metadata, "labels": labels}}, _OWNED)
 
 
 class OfflineKnowledge:
@@ -72,10 +83,12 @@ class OfflineKnowledge:
     Templates and git are all there is: what they do not say is unknown.
 
     `read` says which parts of each node are read by others, `judged` which by its own `readyWhen`;
-    the rest is not prepared. `applied` are children of instances that were planned before.
-    `is_nested` means that another instance makes this one, so that its fields may be
-    placeholders. With `errors_are_unknown`, an expression that fails leaves the others their
-    values. One object serves one pass: it remembers which nodes turned out to be unknown.
+    the rest is not prepared. `applied` are the apply sets of children of instances that were
+    planned before; empty where that is not known. `own` are the children that earlier passes of
+    this instance applied (`applied_before`). `is_nested` means that another instance creates
+    this one, so that its fields may be placeholders. With `errors_are_unknown`, an expression that
+    fails leaves the others their values. One object serves one pass: it remembers which nodes
+    turned out to be unknown.
     """
 
     finds_all_faults = True
@@ -84,14 +97,16 @@ class OfflineKnowledge:
         self,
         read: ReadPaths,
         judged: ReadPaths,
-        applied: Mapping[ObjectRef, KubeObject] | None = None,
+        applied: Mapping[Target, str] | None = None,
         *,
+        own: Mapping[Target, KubeObject] | None = None,
         is_nested: bool = False,
         errors_are_unknown: bool = False,
     ) -> None:
         self._read = read
         self._judged = judged
         self._applied = applied or {}
+        self._own = own or {}
         self._is_nested = is_nested
         self._errors_are_unknown = errors_are_unknown
         # Lists of which not even the length is known have no value.
@@ -105,25 +120,41 @@ class OfflineKnowledge:
             name: _known_part(metadata.get(name) or {}, f"{path}.{name}", is_stamped)
             for name in ("labels", "annotations")
         }
-        rest = {k: v for k, v in metadata.items() if k not in sections and not is_unknown(v)}
+        # The controller adds its finalizer, so not even the others tell how many there are.
+        unseen = {*sections, "finalizers"}
+        rest = {k: v for k, v in metadata.items() if k not in unseen and not is_unknown(v)}
         data = partial(rest, path)
         data.update({k: v for k, v in sections.items() if v is not _UNSEEN})
         if not self._is_nested:
             return {**instance, "metadata": data}
         seen: KubeObject = {"metadata": data}
-        unseen: set[str] = set()
+        unknown: set[str] = set()
         for key, value in instance.items():
             if key != "metadata":
                 known = _instance_part(value, f"{SCHEMA}.{key}")
                 if known is _UNSEEN:
-                    unseen.add(key)
+                    unknown.add(key)
                 else:
                     seen[key] = known
-        return PartialMap(seen, SCHEMA, is_open=unseen.__contains__) if unseen else seen
+        return PartialMap(seen, SCHEMA, is_open=unknown.__contains__) if unknown else seen
 
     def child(self, ref: ObjectRef) -> KubeObject | None:
-        """Return what another instance applies under that name."""
-        return self._applied.get(ref)
+        """Return the object of that name that was planned before, as far as it is needed."""
+        target = target_of(ref)
+        if target in self._own:
+            return self._own[target]
+        apply_set = self._applied.get(target)
+        if apply_set is None:
+            return None
+        labels = {APPLYSET_PART_OF: apply_set} if apply_set else {}
+        metadata: KubeObject = {"name": ref.name, "labels": labels}
+        if ref.namespace:
+            metadata["namespace"] = ref.namespace
+        return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}
+
+    def is_current(self, live: KubeObject, _desired: KubeObject) -> bool:
+        """Return whether an earlier pass applied a child: nothing has changed since."""
+        return isinstance(live, CachedObject)
 
     def shared(self, node: Node, observed: Sequence[KubeObject] | None) -> Any:
         """Return what is known of a node; nothing for a node that no expression reads."""
@@ -157,7 +188,9 @@ class OfflineKnowledge:
         if unknown is None:
             return None
         if expression.template.is_standalone:
-            return Placeholder(_full(unknown, expression.reads), str(expression.program.type))
+            type_ = str(expression.program.type)
+            type_ = OPTIONAL.format(type_) if expression.uses_omit else type_
+            return Placeholder(_full(unknown, expression.reads), type_)
         pieces: list[str | Placeholder] = []
         for piece in expression.template.pieces:
             if isinstance(piece, Text):

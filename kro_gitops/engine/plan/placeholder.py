@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from kube_objects.problems import Path
+from kube_objects.refs import KubeObject
+
+OPTIONAL = "optional_type({})"  # the type of what may not be there at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,12 @@ def is_unknown(value: object) -> TypeGuard[Unknown]:
 
 
 _UNKNOWN = (Placeholder, PartText)
+
+
+def has_unknown_identity(obj: KubeObject) -> bool:
+    """Return whether the name or the namespace of an object is not known."""
+    metadata = obj["metadata"]
+    return is_unknown(metadata.get("name")) or is_unknown(metadata.get("namespace"))
 
 
 def unknowns(value: Any, path: Path = ()) -> Iterator[tuple[Path, Unknown]]:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import EACH, Expression, Node, NodeKind
-from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, is_pending, told
+from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, error_text, is_pending
+from kro_gitops.engine.plan.slices import Slices
 from kube_cel.errors import ConversionError, EvaluationError, UnknownValue
 from kube_objects.go_text import quote
 
@@ -18,7 +19,7 @@ _WAITING = "(waiting for readiness)"
 
 def not_ready(
     node: Node, desired: int | None, observed: Sequence[Any], evaluator: Evaluator
-) -> str | None:
+) -> Slices[str | None]:
     """
     Return why a node is not ready, or `None`.
 
@@ -27,21 +28,25 @@ def not_ready(
     """
     match node.kind:
         case NodeKind.COLLECTION:
-            return _collection(node, desired, observed, evaluator)
+            return (yield from _collection(node, desired, observed, evaluator))
         case NodeKind.EXTERNAL_COLLECTION:
             if desired is None:
                 return _unseen(node)
             # Definitions are checked with the whole list; kro then offers single items, and waits.
-            return _single(node, list(observed), evaluator) if observed else None
+            if not observed:
+                return None
+            return (yield from _single(node, list(observed), evaluator))
         case NodeKind.RESOURCE | NodeKind.EXTERNAL:
-            return _single(node, observed[0], evaluator) if observed else _unseen(node)
+            if not observed:
+                return _unseen(node)
+            return (yield from _single(node, observed[0], evaluator))
 
 
 def _unseen(node: Node) -> str:
     return f"node {quote(node.id)}: no observed state: waiting for readiness"
 
 
-def _single(node: Node, observed: Any, evaluator: Evaluator) -> str | None:
+def _single(node: Node, observed: Any, evaluator: Evaluator) -> Slices[str | None]:
     for condition in node.ready_when:
         prefix = f"node {quote(node.id)}: failed to evaluate readyWhen expression: "
         try:
@@ -51,8 +56,10 @@ def _single(node: Node, observed: Any, evaluator: Evaluator) -> str | None:
         except (EvaluationError, ConversionError) as error:
             if is_pending(error):
                 return f"{prefix}{quote(condition.shown)} {_WAITING}"
-            text = f"{prefix}{quote(condition.shown)} ({told(condition, error)})"
+            text = f"{prefix}{quote(condition.shown)} ({error_text(condition, error)})"
             raise Fatal(text, code=error.code, place=condition.place) from None
+        if evaluator.is_slice_over():
+            yield
         if found is None or found is False:
             return _unmet(condition)
         if found is not True:
@@ -64,7 +71,7 @@ def _single(node: Node, observed: Any, evaluator: Evaluator) -> str | None:
 
 def _collection(
     node: Node, desired: int | None, observed: Sequence[Any], evaluator: Evaluator
-) -> str | None:
+) -> Slices[str | None]:
     if desired is None:
         return f"node {quote(node.id)}: collection not computed {_WAITING}"
     if len(observed) < desired:
@@ -72,10 +79,6 @@ def _collection(
             f"node {quote(node.id)}: collection not ready: "
             f"observed {len(observed)} but desired {desired} {_WAITING}"
         )
-    return _items(node, observed, evaluator)
-
-
-def _items(node: Node, observed: Sequence[Any], evaluator: Evaluator) -> str | None:
     for index, item in enumerate(observed):
         for condition in node.ready_when:
             where = f"{quote(condition.shown)} (item {index})"
@@ -87,8 +90,10 @@ def _items(node: Node, observed: Sequence[Any], evaluator: Evaluator) -> str | N
             except (EvaluationError, ConversionError) as error:
                 if is_pending(error):
                     return f"{prefix} {_WAITING}"
-                text = f"{prefix}: {told(condition, error)}"
+                text = f"{prefix}: {error_text(condition, error)}"
                 raise Fatal(text, code=error.code, place=condition.place) from None
+            if evaluator.is_slice_over():
+                yield
             if not isinstance(found, bool):
                 text = f"readyWhen {quote(condition.shown)} did not return bool"
                 raise Fatal(text, code="not-a-boolean", place=condition.place)

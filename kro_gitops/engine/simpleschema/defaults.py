@@ -1,8 +1,8 @@
 """
-Does a default fit the schema it stands in?
+Checks defaults against their schema.
 
-The rules are those an API server checks defaults by when a CRD is written, and only those:
-a default that breaks none of them is accepted there, one that breaks one is refused.
+The rules are exactly those of the API server when a CRD is written: it accepts a default that
+breaks none of them and rejects one that breaks any.
 """
 
 import json
@@ -18,6 +18,7 @@ from kube_objects.problems import Path
 _INT64 = 2**63
 _SAFE_FLOAT = 2**53 - 1  # up to here a float is taken for an integer if it is whole
 _MAX_SHOWN = 60
+_BOUNDS = (("minimum", -1, "less than the minimum"), ("maximum", 1, "greater than the maximum"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +71,14 @@ def _violations(value: Any, draft: Draft, path: Path) -> Iterator[Violation]:
 
 
 def _number(value: float, draft: Draft, path: Path) -> Iterator[Violation]:
-    minimum = _bound(value, draft.keywords.get("minimum"))
-    if minimum is not None and value < minimum:
-        yield _violation(
-            "out-of-bounds", "minimum", value, path, f"is less than the minimum {minimum}"
-        )
-    maximum = _bound(value, draft.keywords.get("maximum"))
-    if maximum is not None and value > maximum:
-        yield _violation(
-            "out-of-bounds", "maximum", value, path, f"is greater than the maximum {maximum}"
-        )
-
-
-def _bound(value: float, bound: float | None) -> float | None:
-    if bound is None or abs(bound) >= _INT64:
-        return None  # servers disagree with each other on bounds no integer reaches
-    # Compared with an integer, a bound loses its fraction.
-    return int(bound) if isinstance(value, int) else bound
+    for keyword, sign, words in _BOUNDS:
+        bound = draft.keywords.get(keyword)
+        if bound is None or abs(bound) >= _INT64:
+            continue  # servers disagree with each other on bounds no integer reaches
+        # Compared with an integer, a bound loses its fraction.
+        bound = int(bound) if isinstance(value, int) else bound
+        if sign * value > sign * bound:
+            yield _violation("out-of-bounds", keyword, value, path, f"is {words} {bound}")
 
 
 def _text(value: str, draft: Draft, path: Path) -> Iterator[Violation]:
@@ -145,6 +137,7 @@ def _has_type(value: Any, openapi_type: str) -> bool:
 
 
 def _violation(code: str, keyword: str, value: Any, path: Path, reason: str) -> Violation:
+    """Return the problem of a default; a long value is cut."""
     shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if len(shown) > _MAX_SHOWN:
         shown = shown[:_MAX_SHOWN] + "…"

@@ -168,6 +168,7 @@ def _parse(text: str, start: int, end: int, depth: int) -> TypeExpression:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the bounds of a text without blanks around it; offsets stay those of the text."""
     while start < end and text[start] in BLANKS:
         start += 1
     while start < end and text[end - 1] in BLANKS:

@@ -1,9 +1,9 @@
 """
 What each marker does to a schema.
 
-One function a marker, looked up by name. Each takes the draft of the field's type and
-either changes it or raises `MarkerError` with kro's words. A draft of unknown type
-(because the definition names a wrong one) takes every marker whose value can be read.
+One function for each marker, looked up by name. Each takes the draft of the field's type and either
+changes it or raises `MarkerError` with kro's message. A draft of unknown type (because the
+definition names a wrong one) accepts every marker whose value can be parsed.
 """
 
 import math
@@ -32,7 +32,7 @@ _ABOUT_MARKER = frozenset(("marker-on-wrong-type", "contradicting-list-type"))
 
 
 class MarkerError(SchemaError):
-    """A marker that cannot be carried out: kro's words, and in `summary` ours."""
+    """A marker that cannot be applied: kro's message, and in `summary` ours."""
 
     def __init__(
         self, marker: Marker, code: str, message: str, *, summary: str = "", hint: str = ""
@@ -44,7 +44,7 @@ class MarkerError(SchemaError):
 
 
 def apply(marker: Marker, draft: Draft) -> None:
-    """Carry out one marker."""
+    """Apply one marker."""
     _EFFECTS[marker.name](marker, draft)
 
 
@@ -102,7 +102,9 @@ def _bound(marker: Marker, draft: Draft) -> None:
         message = f"failed to parse {marker.name} enum value: {error}"
         raise _not_a_number(marker, message, "a number") from None
     if math.isfinite(value):
-        draft.set(marker.name, _plain(value), marker.value_spot)
+        # As Go prints it: whole numbers without a point, until they need an exponent.
+        plain = int(value) if value.is_integer() and abs(value) < 1e21 else value
+        draft.set(marker.name, plain, marker.value_spot)
     else:
         summary = f"{marker.name} {marker.value} cannot be written as JSON"
         defect = Problem("bound-not-finite", summary, marker.value_spot)
@@ -149,31 +151,22 @@ def _enum(marker: Marker, draft: Draft) -> None:
         if draft.type not in (None, *MARKERS["enum"]):
             message = "enum values only supported for string and integer types, got type: "
             raise _wrong_type(marker, draft, f"{message}{draft.type}")
-        values.append(_enum_integer(marker, item) if draft.type == "integer" else item)
-        defect = defect or _enum_defect(marker, item, draft)
+        try:
+            values.append(parse_int(item) if draft.type == "integer" else item)
+        except LiteralError as error:
+            raise MarkerError(
+                marker,
+                "invalid-number",
+                f"failed to parse integer enum value: {error}",
+                summary=f"enum value '{item}' is not an integer",
+            ) from None
+        # kro writes strings with Go's escapes, a few of which JSON does not know.
+        try:
+            json_text.parse(item if draft.type == "integer" else quote(item))
+        except json_text.NotJsonError:
+            summary = f"enum value {quote(item)} cannot be written as JSON"
+            defect = defect or Problem("enum-not-json", summary, marker.value_spot)
     draft.set("enum", values, marker.value_spot, defect)
-
-
-def _enum_integer(marker: Marker, item: str) -> int:
-    try:
-        return parse_int(item)
-    except LiteralError as error:
-        raise MarkerError(
-            marker,
-            "invalid-number",
-            f"failed to parse integer enum value: {error}",
-            summary=f"enum value '{item}' is not an integer",
-        ) from None
-
-
-def _enum_defect(marker: Marker, item: str, draft: Draft) -> Problem | None:
-    # kro writes strings with Go's escapes, a few of which JSON does not know.
-    try:
-        json_text.parse(item if draft.type == "integer" else quote(item))
-    except json_text.NotJsonError:
-        summary = f"enum value {quote(item)} cannot be written as JSON"
-        return Problem("enum-not-json", summary, marker.value_spot)
-    return None
 
 
 def _unique_items(marker: Marker, draft: Draft) -> None:
@@ -312,8 +305,3 @@ def _wrong_type(marker: Marker, draft: Draft, message: str) -> MarkerError:
 def _not_a_number(marker: Marker, message: str, expected: str) -> MarkerError:
     summary = f"{marker.name} is {expected}, not '{marker.value}'"
     return MarkerError(marker, "invalid-number", message, summary=summary)
-
-
-def _plain(value: float) -> float | int:
-    # As Go prints it: whole numbers without a point, until they need an exponent.
-    return int(value) if value.is_integer() and abs(value) < 1e21 else value

@@ -160,6 +160,7 @@ def export(draft: Draft) -> Schema:
 
 
 def _unshared(value: Any) -> Any:
+    """Copy a schema deeply: types that are used twice must not share one object."""
     if isinstance(value, dict):
         return {key: _unshared(child) for key, child in value.items()}
     if isinstance(value, list):

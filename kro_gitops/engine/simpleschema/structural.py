@@ -1,10 +1,10 @@
 """
-What an API server would refuse about a schema that kro accepts.
+Finds what an API server would reject in a schema that kro accepts.
 
-kro leaves much to the server, which speaks up only when the CRD is written: long after the
-author has gone. These are its rules for structural schemas and defaults (Kubernetes 1.35),
-as far as SimpleSchema can break them, checked on the schema as a whole: a type that nobody
-uses, or a default that every use replaces, never reaches a server.
+kro leaves many checks to the API server, which reports them only when the CRD is written. These are
+its rules for structural schemas and defaults (Kubernetes 1.35), as far as SimpleSchema can break
+them, checked on the schema as a whole: a type that is not used, or a default that every use
+replaces, never reaches a server.
 """
 
 from collections.abc import Iterator
@@ -93,15 +93,15 @@ def _wrong_default(draft: Draft) -> Iterator[Problem]:
     value = draft.keywords.get("default")
     if value is None or "default" in draft.defects:
         return
-    misfit = find_violation(value, draft)
-    if misfit is None:
+    violation = find_violation(value, draft)
+    if violation is None:
         return
     # Whatever was written later, at the use of a type, is what the author has to look at.
     spot = draft.spot("default")
-    broken = draft.spot(misfit.keyword)
+    broken = draft.spot(violation.keyword)
     if spot.path != draft.path == broken.path:
         spot = broken
-    yield Problem(misfit.code, misfit.summary, spot)
+    yield Problem(violation.code, violation.summary, spot)
 
 
 def _wrong_map(draft: Draft, items: Draft) -> Iterator[Problem]:
@@ -127,16 +127,15 @@ def _wrong_map(draft: Draft, items: Draft) -> Iterator[Problem]:
             elif found.type in ("array", "object"):
                 summary = f"listMapKey '{key}' must be a scalar, not {found.type}"
                 yield Problem("list-map-key-not-scalar", summary, spot)
-            elif found.type is not None and not _is_always_there(key, found, items):
+            elif (
+                found.type is not None
+                and key not in items.keywords.get("required", ())
+                and "default" not in found.defects
+                and found.keywords.get("default") is None
+            ):
                 yield Problem(
                     "list-map-key-optional",
                     f"listMapKey '{key}' is an optional field",
                     spot,
                     hint=f"mark '{key}' required=true or give it a default",
                 )
-
-
-def _is_always_there(key: str, found: Draft, items: Draft) -> bool:
-    if key in items.keywords.get("required", ()):
-        return True
-    return "default" in found.defects or found.keywords.get("default") is not None

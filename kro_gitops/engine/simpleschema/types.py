@@ -53,7 +53,29 @@ _References = Mapping[str, tuple[_Reference, ...]]
 def load_types(types: Mapping[str, Any]) -> CustomTypes:
     """Read all custom types."""
     references = {name: tuple(_references(types[name], (ROOT, name))) for name in types}
-    problems = list(_wrong_references(references))
+    problems: list[Problem] = []
+    for name, found in references.items():
+        for one in found:
+            if one.name not in references:
+                problems.append(
+                    Problem(
+                        "undeclared-type",
+                        f"unknown type '{one.name}'",
+                        one.spot,
+                        f"node {one.name} does not exist",
+                        hint_for_unknown(one.name, references),
+                    )
+                )
+            elif one.name == name:
+                problems.append(
+                    Problem(
+                        "self-reference",
+                        f"type '{name}' refers to itself",
+                        one.spot,
+                        "self references are not allowed",
+                        "types are expanded, so none can contain itself: use 'object'",
+                    )
+                )
     ordering = _Ordering(references)
     ordering.run()
     for circle in ordering.circles:
@@ -94,27 +116,6 @@ def _references(definition: Any, path: Path) -> Iterator[_Reference]:
             yield from _references(value, (*path, name))
 
 
-def _wrong_references(references: _References) -> Iterator[Problem]:
-    for name, found in references.items():
-        for one in found:
-            if one.name not in references:
-                yield Problem(
-                    "undeclared-type",
-                    f"unknown type '{one.name}'",
-                    one.spot,
-                    f"node {one.name} does not exist",
-                    hint_for_unknown(one.name, references),
-                )
-            elif one.name == name:
-                yield Problem(
-                    "self-reference",
-                    f"type '{name}' refers to itself",
-                    one.spot,
-                    "self references are not allowed",
-                    "types are expanded, so none can contain itself: use 'object'",
-                )
-
-
 class _Ordering:
     """
     Puts types behind those they need, and finds the circles that prevent it.
@@ -135,27 +136,21 @@ class _Ordering:
         for name in self._references:
             self._enter(name)
             while self._trail:
-                self._advance()
+                here, pending = next(reversed(self._trail.items()))
+                needed = next(pending, None)
+                if needed is None:
+                    del self._trail[here]
+                    self.order.append(here)
+                elif needed.name not in self._trail or needed.name == here:
+                    self._enter(needed.name)
+                elif needed.name not in self._knotted:
+                    trail = tuple(self._trail)
+                    circle = trail[trail.index(needed.name) :]
+                    if self._knotted.isdisjoint(circle):
+                        self.circles.append(circle)
+                    self._knotted.update(circle)
 
     def _enter(self, name: str) -> None:
         if name in self._references and name not in self._reached:
             self._reached.add(name)
             self._trail[name] = iter(self._references[name])
-
-    def _advance(self) -> None:
-        here, pending = next(reversed(self._trail.items()))
-        needed = next(pending, None)
-        if needed is None:
-            del self._trail[here]
-            self.order.append(here)
-        elif needed.name in self._trail and needed.name != here:
-            first = needed.name
-            if first in self._knotted:
-                return
-            trail = tuple(self._trail)
-            circle = trail[trail.index(first) :]
-            if self._knotted.isdisjoint(circle):
-                self.circles.append(circle)
-            self._knotted.update(circle)
-        else:
-            self._enter(needed.name)

@@ -1,8 +1,8 @@
 """
-What a condition means in plain words, and what to do next: tables.
+Tables: the meaning of a condition in plain words, and what to do next.
 
 Keyed by the reason of a condition. kro has few reasons and long messages, so a row can also ask
-for words of the message, as kro and the API server write them; the first row that fits counts.
+for words of the message, as kro and the API server write them; the first row that matches is used.
 Steps may name `{object}` (as kubectl takes it), `{definition}`, `{resource}` and `{file}`.
 """
 
@@ -14,7 +14,7 @@ from kube_objects.conditions import Condition
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What is going on, and one to three things to do about it."""
+    """The meaning of a condition, and one to three steps."""
 
     meaning: str
     steps: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One case: a reason, and words that the message must hold."""
+    """One rule: a reason, and words that the message must contain."""
 
     reason: str
     holds: str
@@ -161,6 +161,12 @@ INSTANCE_ADVICE = (
         "if it does not go: see to the finalizers of the child that the message names",
     ),
     _row(
+        "EvaluationLimitExceeded",
+        "",
+        "the expressions of this instance took too long; its children stay as they are",
+        "use fewer or simpler expressions, smaller collections, or several instances",
+    ),
+    _row(
         "ReconciliationSuspended",
         "",
         "it is suspended: nothing is changed until it is resumed",
@@ -252,7 +258,7 @@ CHILD_STEPS: Mapping[str, str] = {
 
 
 def advice_for(condition: Condition, rows: Iterable[Row] = INSTANCE_ADVICE) -> Advice | None:
-    """Return what is known about a condition, by its reason and message."""
+    """Return the advice on a condition, by its reason and message."""
     message = condition.message or ""
     for row in rows:
         if row.reason == condition.reason and row.holds in message:

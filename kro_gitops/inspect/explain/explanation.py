@@ -1,9 +1,9 @@
 """
-Why an instance is as it is, and what to do next.
+Why an instance is not healthy, and what to do next.
 
-The way a person would look: is the definition there and good, is the instance suspended or going,
-what do its conditions say, which child is in the way and why, what happened lately. All of it from
-objects that were fetched; for a healthy instance there is one paragraph.
+The order is the one in which an operator looks: the definition, whether the instance is suspended
+or deleted, its conditions, the children that block it and why, recent events. Everything is
+computed from objects that were fetched; a healthy instance gets one paragraph.
 """
 
 import re
@@ -56,14 +56,14 @@ By = Mapping[str, Sequence[KubeObject]]  # by the uid of the object they belong 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """All that was fetched about an instance."""
+    """All objects that were fetched for an instance."""
 
     tree: Branch
     resource: str  # its kind, as kubectl takes it: `webapps.kro.run`
     definition: KubeObject | None
     now: datetime
     events: By = field(default_factory=dict)
-    pods: By = field(default_factory=dict)  # of workloads that are in the way
+    pods: By = field(default_factory=dict)  # of workloads that block the instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What is told."""
+    """The report on an instance or a definition."""
 
     is_healthy: bool
     headline: str
@@ -94,7 +94,7 @@ class Explanation:
 
 
 def blockers(tree: Branch) -> list[Branch]:
-    """Return the children in the way, the innermost: unhealthy ones, and those kro waits for."""
+    """Return the innermost children that block: unhealthy ones, and those kro waits for."""
     if tree.is_healthy:
         return []
     awaited = set(_NODE.findall(" ".join(map(condition_text, _worst_first(tree.object)))))
@@ -108,23 +108,44 @@ def blockers(tree: Branch) -> list[Branch]:
 
 
 def explain(case: Case) -> Explanation:
-    """Say how an instance is, why, and what to do."""
+    """Return the health of an instance, the reasons, and the next steps."""
+    instance, verdict = case.tree.object, case.tree.verdict
     if case.tree.is_healthy:
-        return Explanation(True, _reassurance(case))
+        return Explanation(True, _healthy_text(case))
+    definition = ["no definition defines this kind (any more): the instance is not reconciled"]
+    if case.definition is not None:
+        definition = [_definition_sentence(case.definition)]
+        if health(case.definition).health is not Health.HEALTHY:
+            definition += _place(case.definition)
+            definition += _conditions(case.definition, DEFINITION_ADVICE, case.now)
+    state = []
+    if is_deleting(instance):
+        since = parse_time(mapping(instance, "metadata").get("deletionTimestamp"))
+        left = sum(1 for _ in case.tree.walk()) - 1
+        lasting = f"being deleted for {age(since, case.now)}"
+        state.append(f"{lasting}, {left} objects left; {verdict.message}")
+    elif verdict.health is Health.SUSPENDED:
+        state.append(verdict.message)
+    elif not mapping(instance, "status"):
+        state.append(f"not picked up for {age(created(instance), case.now)}")
     sections = (
-        Section("Written in", tuple(_place(case.tree.object))),
-        Section("Definition", tuple(_definition(case))),
-        Section("State", tuple(_state(case))),
-        Section("Conditions", tuple(_conditions(case.tree.object, INSTANCE_ADVICE, case.now))),
+        Section("Written in", tuple(_place(instance))),
+        Section("Definition", tuple(definition)),
+        Section("State", tuple(state)),
+        Section("Conditions", tuple(_conditions(instance, INSTANCE_ADVICE, case.now))),
         *(_blocker(branch, case) for branch in blockers(case.tree)),
-        Section("Recent events", tuple(_events(case.tree.object, case))),
+        Section("Recent events", tuple(_events(instance, case))),
     )
-    told = tuple(section for section in sections if section.lines)
-    return Explanation(False, _headline(case), told, _steps(case))
+    worst = next(iter(_worst_first(instance)), None)
+    advice = advice_for(worst) if worst is not None else None
+    meaning = first_line(advice.meaning if advice and advice.meaning else verdict.message)
+    headline = f"{case.tree.ref} is {verdict.health}: {meaning}"
+    filled = tuple(section for section in sections if section.lines)
+    return Explanation(False, headline, filled, _steps(case, advice))
 
 
 def explain_definition(definition: KubeObject, now: datetime) -> Explanation:
-    """Say how a definition is, why, and what to do."""
+    """Return the health of a definition, the reasons, and the next steps."""
     row, name = definition_row(definition), ObjectRef.of(definition).name
     if row.summary.verdict.health is Health.HEALTHY:
         at = f" at revision {row.revision}" if row.revision else ""
@@ -147,51 +168,31 @@ def explain_definition(definition: KubeObject, now: datetime) -> Explanation:
     )
 
 
-def _headline(case: Case) -> str:
-    ref, verdict = case.tree.ref, case.tree.verdict
-    return f"{ref} is {verdict.health}: {first_line(_meaning(case) or verdict.message)}"
-
-
-def _meaning(case: Case) -> str:
-    """Return the worst condition in plain words."""
-    found = _advice(case)
-    return found.meaning if found else ""
-
-
-def _advice(case: Case) -> Advice | None:
-    worst = next(iter(_worst_first(case.tree.object)), None)
-    return advice_for(worst) if worst is not None else None
-
-
-def _reassurance(case: Case) -> str:
-    """Tell a healthy instance in one paragraph."""
-    troubled = next((each for each in case.tree.walk() if not each.is_healthy), None)
-    place = written(case.tree.object)
-    sentences = (
-        _health_sentence(case),
-        _definition_sentence(case.definition) if case.definition else "",
-        f"It is written in {place}" if place else "",
-        _trouble_sentence(troubled) if troubled else "There is nothing to do",
-    )
-    return " ".join(f"{sentence}." for sentence in sentences if sentence)
-
-
-def _health_sentence(case: Case) -> str:
-    made = sum(1 for _ in case.tree.walk()) - 1
-    objects = "the one object it made is" if made == 1 else f"all {made} objects it made are"
+def _healthy_text(case: Case) -> str:
+    """Describe a healthy instance in one paragraph."""
+    count = sum(1 for _ in case.tree.walk()) - 1
+    objects = "the one object it made is" if count == 1 else f"all {count} objects it made are"
     times = [each.changed for each in parse_conditions(case.tree.object) if each.changed]
     since = f", and nothing has changed for {age(max(times), case.now)}" if times else ""
-    there = f": {objects} there" if made else ""
-    return f"{case.tree.ref} is healthy{there}{since}"
-
-
-def _trouble_sentence(branch: Branch) -> str:
-    """Tell of a child that is not well, though nobody waits for it."""
-    ref, verdict = branch.ref, branch.verdict
-    said = (
-        f"{verdict.health} ({first_line(verdict.message)})" if verdict.message else verdict.health
-    )
-    return f"But {ref.kind.kind}/{ref.name} is {said}, and no readyWhen waits for it"
+    there = f": {objects} there" if count else ""
+    sentences = [f"{case.tree.ref} is healthy{there}{since}"]
+    if case.definition:
+        sentences.append(_definition_sentence(case.definition))
+    place = written(case.tree.object)
+    if place:
+        sentences.append(f"It is written in {place}")
+    # A child may be unhealthy, though no expression waits for it.
+    unhealthy = next((branch for branch in case.tree.walk() if not branch.is_healthy), None)
+    if unhealthy is None:
+        sentences.append("There is nothing to do")
+    else:
+        ref, verdict = unhealthy.ref, unhealthy.verdict
+        message = f" ({first_line(verdict.message)})" if verdict.message else ""
+        state = f"{verdict.health}{message}"
+        sentences.append(
+            f"But {ref.kind.kind}/{ref.name} is {state}, and no readyWhen waits for it"
+        )
+    return " ".join(f"{sentence}." for sentence in sentences)
 
 
 def _definition_sentence(definition: KubeObject) -> str:
@@ -206,36 +207,14 @@ def _place(obj: KubeObject) -> Iterator[str]:
         yield str(place)
 
 
-def _definition(case: Case) -> Iterator[str]:
-    if case.definition is None:
-        yield "no definition defines this kind (any more): the instance is not reconciled"
-        return
-    yield _definition_sentence(case.definition)
-    if health(case.definition).health is not Health.HEALTHY:
-        yield from _place(case.definition)
-        yield from _conditions(case.definition, DEFINITION_ADVICE, case.now)
-
-
-def _state(case: Case) -> Iterator[str]:
-    if is_deleting(case.tree.object):
-        since = parse_time(mapping(case.tree.object, "metadata").get("deletionTimestamp"))
-        left = sum(1 for _ in case.tree.walk()) - 1
-        waits = case.tree.verdict.message
-        yield f"being deleted for {age(since, case.now)}, {left} objects left; {waits}"
-    elif case.tree.verdict.health is Health.SUSPENDED:
-        yield case.tree.verdict.message
-    elif not mapping(case.tree.object, "status"):
-        yield f"not picked up for {age(created(case.tree.object), case.now)}"
-
-
 def _worst_first(obj: KubeObject) -> list[Condition]:
-    """Return what is not good: False before Unknown; the sum says nothing that is not said."""
+    """Return the conditions that are not True, False before Unknown, without a repeating Ready."""
     listed = [each for each in parse_conditions(obj) if is_failing(each) or each.status != TRUE]
-    said = {(each.reason, each.message) for each in listed if each.type != READY}
-    told = [
-        each for each in listed if each.type != READY or (each.reason, each.message) not in said
+    others = {(each.reason, each.message) for each in listed if each.type != READY}
+    kept = [
+        each for each in listed if each.type != READY or (each.reason, each.message) not in others
     ]
-    return sorted(told, key=lambda each: (not is_failing(each), each.type == READY))
+    return sorted(kept, key=lambda each: (not is_failing(each), each.type == READY))
 
 
 def _conditions(obj: KubeObject, rows: Iterable[Row], now: datetime) -> Iterator[str]:
@@ -254,7 +233,9 @@ def _blocker(branch: Branch, case: Case) -> Section:
     ref, verdict = branch.ref, branch.verdict
     lines = [f"{verdict.health}: {verdict.message}" if verdict.message else str(verdict.health)]
     lines += _conditions(branch.object, INSTANCE_ADVICE, case.now)
-    lines += _pods(branch.object, case)
+    for pod in _troubled_pods(branch.object, case):
+        lines.append(f"Pod/{ObjectRef.of(pod).name}: {first_line(workload_health(pod).message)}")
+        lines += [f"  event: {line}" for line in _events(pod, case)]
     lines += [f"event: {line}" for line in _events(branch.object, case)]
     node = f" (node {branch.node})" if branch.node else ""
     place = f" in {ref.namespace}" if ref.namespace else ""
@@ -262,14 +243,8 @@ def _blocker(branch: Branch, case: Case) -> Section:
     return Section(title, tuple(dict.fromkeys(lines)))
 
 
-def _pods(workload: KubeObject, case: Case) -> Iterator[str]:
-    for pod in _troubled_pods(workload, case):
-        yield f"Pod/{ObjectRef.of(pod).name}: {first_line(workload_health(pod).message)}"
-        yield from (f"  event: {line}" for line in _events(pod, case))
-
-
 def troubled_pods(pods: Iterable[KubeObject]) -> list[KubeObject]:
-    """Return some pods that do not run as they should."""
+    """Return the first pods that are not healthy."""
     return [pod for pod in pods if workload_health(pod).health is not Health.HEALTHY][:PODS]
 
 
@@ -288,34 +263,37 @@ def _events(obj: KubeObject, case: Case) -> Iterator[str]:
 
 
 def _seen(event: KubeObject) -> datetime | None:
-    """Return when an event was seen last; old and new reporters write it in different fields."""
+    """Return when an event was last seen; old and new clients write it in different fields."""
     series = mapping(event, "series").get("lastObservedTime")
     found = (event.get("lastTimestamp"), series, event.get("eventTime"))
     return next((time for time in map(parse_time, found) if time), created(event))
 
 
-def _steps(case: Case) -> tuple[str, ...]:
+def _steps(case: Case, advice: Advice | None) -> tuple[str, ...]:
     """Return what to do next, the most certain first."""
-    listed = [*_own_steps(case)] or [*_definition_steps(case), *_child_steps(case)]
-    advice = _advice(case)
-    listed += [_filled(step, case.tree.object, case) for step in advice.steps] if advice else []
-    if not listed:
-        listed = [f"look closer: kubectl describe {_named(case.tree.object, case.resource)}"]
-    return tuple(dict.fromkeys(listed))[:STEPS]
-
-
-def _own_steps(case: Case) -> Iterator[str]:
-    """Give what to do about an instance that is going or suspended: nothing else matters then."""
+    tree = case.tree
+    # If the instance is deleted, suspended or not picked up, nothing else matters.
     reason = ""
-    if is_deleting(case.tree.object):
+    if is_deleting(tree.object):
         reason = "UnderDeletion"
-    elif case.tree.verdict.health is Health.SUSPENDED:
+    elif tree.verdict.health is Health.SUSPENDED:
         reason = "ReconciliationSuspended"
-    elif not mapping(case.tree.object, "status"):
+    elif not mapping(tree.object, "status"):
         reason = "AwaitingReconciliation"
-    found = advice_for(Condition("", FALSE, reason))
-    for step in found.steps if found else ():
-        yield _filled(step, case.tree.object, case)
+    own = advice_for(Condition("", FALSE, reason))
+    listed = [_filled(step, tree.object, case) for step in own.steps] if own else []
+    if not listed:
+        listed += _definition_steps(case)
+        for branch in blockers(tree):
+            for pod in _troubled_pods(branch.object, case):
+                listed += _known_steps(pod, pod_reasons(pod), "pods")
+            reasons = [each.reason or "" for each in _worst_first(branch.object)]
+            listed += _known_steps(branch.object, reasons, branch.ref.kind.kind.lower())
+    if advice:
+        listed += [_filled(step, tree.object, case) for step in advice.steps]
+    if not listed:
+        listed = [f"look closer: kubectl describe {_named(tree.object, case.resource)}"]
+    return tuple(dict.fromkeys(listed))[:STEPS]
 
 
 def _definition_steps(case: Case) -> Iterator[str]:
@@ -330,14 +308,6 @@ def _definition_steps(case: Case) -> Iterator[str]:
             yield _filled(step, case.definition, case)
 
 
-def _child_steps(case: Case) -> Iterator[str]:
-    for branch in blockers(case.tree):
-        for pod in _troubled_pods(branch.object, case):
-            yield from _known_steps(pod, pod_reasons(pod), "pods")
-        reasons = [each.reason or "" for each in _worst_first(branch.object)]
-        yield from _known_steps(branch.object, reasons, branch.ref.kind.kind.lower())
-
-
 def _known_steps(obj: KubeObject, reasons: Iterable[str], resource: str) -> Iterator[str]:
     for reason in reasons:
         if reason in CHILD_STEPS:
@@ -346,7 +316,7 @@ def _known_steps(obj: KubeObject, reasons: Iterable[str], resource: str) -> Iter
 
 
 def _filled(step: str, obj: KubeObject, case: Case) -> str:
-    """Put names into a step."""
+    """Fill the names into a step."""
     place = written(obj)
     definition = ObjectRef.of(case.definition).name if case.definition else ""
     return step.format(
@@ -358,7 +328,7 @@ def _filled(step: str, obj: KubeObject, case: Case) -> str:
 
 
 def _named(obj: KubeObject, resource: str) -> str:
-    """Name an object as kubectl takes it."""
+    """Return the arguments by which kubectl finds an object."""
     ref = ObjectRef.of(obj)
     place = f" -n {ref.namespace}" if ref.namespace else ""
     return f"{resource}/{ref.name}{place}"

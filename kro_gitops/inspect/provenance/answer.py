@@ -1,12 +1,12 @@
 """
 Where the value of a field comes from: the answer, as data.
 
-A `Provenance` says how a field came about and where that is written. An expression reads other
-fields, and each of these has a provenance of its own; so the answer is a tree that ends in lines of
-manifests, in defaults, in what the API server or somebody else set.
+A `Provenance` names the origin of a field and the place in git. An expression reads other fields,
+and each of these has a provenance of its own; so the answer is a tree that ends in lines of
+manifests, in defaults, in fields that the API server or another field manager set.
 
-Values of Secrets are never in an answer, nor is what they are made of: only hashes, by which equal
-ones can be told from different ones.
+Values of Secrets are never in an answer, nor are the texts they are computed from: only hashes, so
+that equal and different values can be distinguished.
 """
 
 import hashlib
@@ -24,39 +24,39 @@ from kube_objects.paths import MISSING, format_path
 from kube_objects.problems import Path
 from kube_objects.refs import KubeObject, ObjectRef
 
-_HASH_DIGITS = 12
+_HASH_BYTES = 6
 _SECRET_PARTS = frozenset(("data", "stringData"))
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class OriginKind(StrEnum):
-    """How a field came about."""
+    """What set a field."""
 
     LITERAL = "template-literal"
     EXPRESSION = "template-expression"
-    STAMP = "stamp"  # a rule of ours
+    STAMP = "stamp"  # by a rule of the controller
     MANIFEST = "manifest"  # written in a file of a source
-    DEFAULT = "schema-default"  # of the definition that makes the kind
-    MANAGER = "manager"  # somebody else
+    DEFAULT = "schema-default"  # of the definition of the kind
+    MANAGER = "manager"  # another field manager
     SERVER = "api-server"
     ABSENT = "absent"
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A field that is not what we applied: wanted and live as they may be shown, and who did it."""
+    """A field that is not what we applied: desired and live as they may be shown, and by whom."""
 
     path: Path
-    wanted: str
+    desired: str
     live: str
     by: tuple[Writer, ...] = ()
-    is_guess: bool = False  # nobody holds the field, so this is who wrote last
+    is_guess: bool = False  # no field manager holds the field, so this is the last that wrote
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
         return {
             "field": format_path(self.path),
-            "wanted": self.wanted,
+            "wanted": self.desired,
             "live": self.live,
             "by": [each.to_json() for each in self.by],
             "certain": not self.is_guess,
@@ -65,7 +65,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A field that an expression reads, as it is written there, and where that comes from."""
+    """A field that an expression reads, as it is written there, and its provenance."""
 
     text: str
     found: "Provenance | None" = None
@@ -73,15 +73,15 @@ class Reference:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
-        made: dict[str, Any] = {"reads": self.text}
+        found: dict[str, Any] = {"reads": self.text}
         if self.note:
-            made["note"] = self.note
-        return {**made, "provenance": self.found.to_json()} if self.found is not None else made
+            found["note"] = self.note
+        return {**found, "provenance": self.found.to_json()} if self.found is not None else found
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How a field of an object came about."""
+    """Where a field of an object comes from."""
 
     object: ObjectRef
     path: Path
@@ -96,7 +96,7 @@ class Provenance:
     notes: tuple[str, ...] = field(default=())
 
     def walk(self) -> Iterator["Provenance"]:
-        """Give this answer and those it rests on."""
+        """Yield this answer and those it depends on."""
         yield self
         for reference in self.references:
             if reference.found is not None:
@@ -125,21 +125,28 @@ class Provenance:
 
 
 def is_secret_field(obj: KubeObject, path: Path) -> bool:
-    """Say whether a field holds what a Secret keeps."""
+    """Return True if the field holds data of a Secret."""
     if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Secret"):
         return False
     return not path or path[0] in _SECRET_PARTS or path[-1] == _LAST_APPLIED
 
 
-def shown(value: Any, *, hidden: bool = False) -> str:
-    """Print a value on one line: as JSON, as a hash if it is secret, or as what it is made of."""
+def shown(value: Any, *, hidden: bool = False, salt: bytes = b"") -> str:
+    """
+    Format a value on one line: as JSON, as a hash if it is secret, or as its number of parts.
+
+    A hash without a salt could be compared with those of guessed values, so there is none then.
+    """
     if value is MISSING:
         return "nothing"
     if value is UNKNOWN:
         return "not known"
     if hidden:
+        if not salt:
+            return "hidden"
         text = value if isinstance(value, str) else _dumped(value)
-        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:_HASH_DIGITS]}"
+        digest = hashlib.blake2b(text.encode(), key=salt, digest_size=_HASH_BYTES)
+        return f"hash:{digest.hexdigest()}"
     if isinstance(value, dict) and value:
         return f"{{{len(value)} {'field' if len(value) == 1 else 'fields'}}}"
     if isinstance(value, list) and value:

@@ -1,8 +1,8 @@
 """
-What is known when somebody asks where a field comes from.
+What is known about an object when its fields are traced.
 
-A `Case` is an object with its text in git. If an instance made it, the case of that instance comes
-with it, and so on upwards; if it is an instance, so does its definition with its other children.
+A `Case` is an object with its text in git. If it is a child, the case of its instance comes
+with it, and so on upwards; if it is an instance, so does its definition with its children.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from kube_objects.schemas import Schema
 @dataclass(frozen=True, slots=True)
 class Own:
     """
-    The definition of an instance's kind, and what is there of its nodes, by their id.
+    The definition of an instance's kind, and the live objects of its nodes, by node id.
 
     `graph` is missing if the definition does not compile; then templates can be read, but no
     expression evaluated.
@@ -59,8 +59,8 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Which node of which instance made an object; `index` is its place in a collection."""
+class Parent:
+    """The instance and the node that a child belongs to; `index` is its place in a collection."""
 
     node: str
     instance: "Case"
@@ -69,12 +69,13 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An object and all that may explain it."""
+    """An object and everything that may explain its fields."""
 
     page: Page
-    made: Made | None = None
+    parent: Parent | None = None
     own: Own | None = None  # if it is an instance
     schema: Schema | None = field(default=None, repr=False)
+    salt: bytes = field(default=b"", repr=False)  # of the hashes that stand for values of Secrets
 
     @property
     def object(self) -> KubeObject:
@@ -88,28 +89,28 @@ class Case:
 
     @property
     def written(self) -> Written | None:
-        """Return where the object itself is written; a child says only where its instance is."""
-        return None if self.made is not None or is_child(self.object) else self.page.written
+        """Return where the object itself is written; a child names the file of its instance."""
+        return None if self.parent is not None or is_child(self.object) else self.page.written
 
     def values(self) -> dict[str, Any]:
-        """Return what expressions of the definition see for this instance."""
+        """Return the values that expressions of the definition see for this instance."""
         if self.own is None or self.own.graph is None:
             return {}
         return visible_values(self.own.graph, self.object, self.own.children)
 
 
 def is_child(obj: KubeObject) -> bool:
-    """Say whether an instance made an object, by its labels."""
+    """Return True if the labels name the instance and node that the object belongs to."""
     labels = mapping(obj, "metadata", "labels")
     return bool(text_at(labels, NODE_ID) and text_at(labels, INSTANCE_ID))
 
 
-def made_by(obj: KubeObject, instance: Case) -> Made:
-    """Read off the labels which node of an instance made an object."""
+def parent_of(obj: KubeObject, instance: Case) -> Parent:
+    """Return the node of an instance that a child belongs to, from its labels."""
     labels = mapping(obj, "metadata", "labels")
     index = text_at(labels, COLLECTION_INDEX)
     number = int(index) if index.isascii() and index.isdigit() else None
-    return Made(text_at(labels, NODE_ID), instance, number)
+    return Parent(text_at(labels, NODE_ID), instance, number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +119,22 @@ class Origin:
 
     resource: ResourceSpec
     template: Template
-    wanted: DesiredFields
+    desired: DesiredFields
 
     def path(self, below: Path) -> Path:
-        """Return where in the definition a field of the template stands."""
+        """Return the path in the definition of a field of the template."""
         return (*self.resource.body_path, *below)
 
 
-def template_of(made: Made) -> Origin | None:
-    """Return the template that an object was made from; `None` if the definition has it no more."""
-    own = made.instance.own
-    resource = own.resource(made.node) if own is not None else None
+def template_of(parent: Parent) -> Origin | None:
+    """Return the template of a child; `None` if the definition does not have the node any more."""
+    own = parent.instance.own
+    resource = own.resource(parent.node) if own is not None else None
     if own is None or resource is None:
         return None
-    node = own.node(made.node)
-    wanted = NOTHING_KNOWN
+    node = own.node(parent.node)
+    desired = NOTHING_KNOWN
     if node is not None:
-        wanted = plan_fields(node, made.instance.values(), made.index)
+        desired = plan_fields(node, parent.instance.values(), parent.index)
     schema = node.served.schema if node is not None else None
-    return Origin(resource, Template(resource.body, wanted, schema), wanted)
+    return Origin(resource, Template(resource.body, desired, schema), desired)

@@ -1,9 +1,8 @@
 """
-Where a field comes from that no template has: a file, a default, the API server, somebody else.
+The origin of a field that is in no template: a file, a default, the API server, another manager.
 """
 
 from base64 import b64encode
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +10,8 @@ from kro_gitops.engine.plan.fields import NOTHING_KNOWN, UNKNOWN
 from kro_gitops.inspect.provenance.answer import OriginKind, Provenance
 from kro_gitops.inspect.provenance.context import template_of
 from kro_gitops.inspect.provenance.drift import Applied
-from kro_gitops.inspect.provenance.field_managers import APPLY, Writer, writers
-from kro_gitops.inspect.provenance.query import Question, drifts, told
+from kro_gitops.inspect.provenance.field_managers import APPLY, writers
+from kro_gitops.inspect.provenance.query import Question, answer, drifts
 from kro_gitops.inspect.provenance.simple_fields import schema_place
 from kro_gitops.inspect.provenance.stamps import server_rule
 from kro_gitops.inspect.provenance.template_match import InTemplate, Template
@@ -27,9 +26,9 @@ NOTHING = (None, OMIT)
 
 
 def of_server(asked: Question) -> Provenance | None:
-    """Explain what the API server keeps of every object."""
+    """Explain a field that the API server sets on every object."""
     rule = server_rule(asked.path)
-    return told(asked, OriginKind.SERVER, f"the API server's own: {rule}") if rule else None
+    return answer(asked, OriginKind.SERVER, f"the API server's own: {rule}") if rule else None
 
 
 def in_template(template: Template, path: Path, base: Any) -> InTemplate | None:
@@ -39,45 +38,40 @@ def in_template(template: Template, path: Path, base: Any) -> InTemplate | None:
         return found
     live = {"stringData": base.get("data")} if isinstance(base, dict) else {}
     as_text = template.find(("stringData", *path[1:]), live)
-    if as_text is None or not isinstance(as_text.wanted, str):
+    if as_text is None or not isinstance(as_text.desired, str):
         return as_text
-    return replace(as_text, wanted=b64encode(as_text.wanted.encode()).decode())
+    return replace(as_text, desired=b64encode(as_text.desired.encode()).decode())
 
 
 def in_manifest(asked: Question) -> Provenance | None:
-    """Explain what a file of a source says."""
+    """Explain a field that is written in a file of a source."""
     case, page = asked.case, asked.case.page
     source = case.written
     if source is None or asked.path[:1] == ("status",):
         return None
-    found = _in_file(asked)
+    text, found = page.text_of(), None
+    if isinstance(text, dict):
+        found = in_template(Template(text, NOTHING_KNOWN, case.schema), asked.path, asked.base)
+    if found is not None and found.rest:
+        found = None
+    elif found is not None and found.desired is UNKNOWN:
+        # Expressions in a file, for example those of a definition, are plain text there.
+        found = replace(found, desired=found.value)
     if found is None and (page.document is not None or not _seems_applied(asked)):
         return None
-    path, wanted = (found.path, found.wanted) if found is not None else (asked.path, UNKNOWN)
-    return told(
+    path, desired = (found.path, found.desired) if found is not None else (asked.path, UNKNOWN)
+    return answer(
         asked,
         OriginKind.MANIFEST,
         f"written in a file of source {source.source or 'unknown'}",
         places=(page.place(Spot(path), hidden=asked.hidden),),
-        drift=drifts(asked, Applied(asked.path, wanted, asked.base, case.schema)),
+        drift=drifts(asked, Applied(asked.path, desired, asked.base, case.schema)),
         notes=found.notes if found is not None else (),
     )
 
 
-def _in_file(asked: Question) -> InTemplate | None:
-    """Find a field in the file; expressions there, in a definition say, are text like any other."""
-    case = asked.case
-    text = case.page.text_of()
-    if not isinstance(text, dict):
-        return None
-    found = in_template(Template(text, NOTHING_KNOWN, case.schema), asked.path, asked.base)
-    if found is None or found.rest:
-        return None
-    return replace(found, wanted=found.value) if found.wanted is UNKNOWN else found
-
-
 def _seems_applied(asked: Question) -> bool:
-    """Say whether a field is most likely in the file, which nobody could read."""
+    """Return True if a field is most likely in the file, which could not be read."""
     if asked.value is MISSING:
         return False
     all_writers = writers(asked.case.object)
@@ -90,13 +84,13 @@ def _seems_applied(asked: Question) -> bool:
 
 
 def by_default(asked: Question) -> Provenance | None:
-    """Explain what the schema of an instance's kind fills in."""
+    """Explain a field that is a default of the schema of an instance's kind."""
     own, path = asked.case.own, asked.path
     if own is None or own.graph is None or asked.value is MISSING:
         return None
     schema = own.graph.served.schema
-    # Whoever set a list that is one value to the server holds the defaults within it, too.
-    is_filled_in = asked.case.page.document is not None or asked.case.made is not None
+    # The manager of a list that is one value to the server also holds the defaults within it.
+    is_filled_in = asked.case.page.document is not None or asked.case.parent is not None
     if asked.holders and not (is_filled_in and _default(schema, path) == asked.value):
         return None
     # A default of an object above brings its parts along.
@@ -107,7 +101,7 @@ def by_default(asked: Question) -> Provenance | None:
     if not has_default or where is None:
         return None
     text = f"left out, so it is the default of the schema of definition '{own.name}'"
-    return told(asked, OriginKind.DEFAULT, text, places=(own.page.place(Spot(where)),))
+    return answer(asked, OriginKind.DEFAULT, text, places=(own.page.place(Spot(where)),))
 
 
 def _default(schema: Schema, path: Path) -> Any:
@@ -115,46 +109,36 @@ def _default(schema: Schema, path: Path) -> Any:
 
 
 def by_others(asked: Question) -> Provenance:
-    """Explain what nobody has a reason for: somebody set it, or nobody did."""
-    notes = tuple(_left_empty(asked))
+    """Explain a field that no rule explains: by its field managers, if it has any."""
+    obj, parent = asked.case.object, asked.case.parent
+    notes: tuple[str, ...] = ()
+    origin = template_of(parent) if parent is not None else None
+    if origin is not None:
+        left_out = in_template(origin.template, asked.path, obj)
+        if left_out is not None and left_out.desired in NOTHING:
+            notes = (f"the template leaves it out: {left_out.value} gives nothing",)
     if asked.value is MISSING:
-        return told(asked, OriginKind.ABSENT, "no field manager set it", notes=notes)
-    found = asked.holders or tuple(_inner_holders(asked))
+        return answer(asked, OriginKind.ABSENT, "no field manager set it", notes=notes)
+    everybody = writers(obj)
+    found = asked.holders
+    if not found:  # parts of it may have been set, though not the whole
+        paths = [path for path, _ in leaves(asked.value, asked.path)]
+        found = tuple(each for each in everybody if any(each.holds(path, obj) for path in paths))
     if not found:
-        return told(asked, OriginKind.SERVER, _of_nobody(asked), notes=notes)
-    ours = [each for each in found if each.is_ours]
+        if not everybody:
+            text = "the API server has no notes on who set it"
+        elif asked.path[:1] == ("status",):
+            text = "reported by a controller; the API server has no note on which"
+        else:
+            text = (
+                "no field manager set it: a default of the API server, or of an admission webhook"
+            )
+        return answer(asked, OriginKind.SERVER, text, notes=notes)
+    ours = [writer for writer in found if writer.is_ours]
     if ours and len(ours) == len(found):
         what = "reported" if ours[0].subresource == "status" else "set"
         text = f"{what} by the controller"
     else:
         names = ", ".join(dict.fromkeys(each.manager for each in found if not each.is_ours))
         text = f"set by {names}"
-    return told(asked, OriginKind.MANAGER, text, writers=found, notes=notes)
-
-
-def _of_nobody(asked: Question) -> str:
-    if not writers(asked.case.object):
-        return "the API server has no notes on who set it"
-    if asked.path[:1] == ("status",):
-        return "reported by a controller; the API server has no note on which"
-    return "no field manager set it: a default of the API server, or of an admission webhook"
-
-
-def _inner_holders(asked: Question) -> Iterator[Writer]:
-    """Give who set parts of a field that nobody set as a whole."""
-    obj = asked.case.object
-    paths = [path for path, _ in leaves(asked.value, asked.path)]
-    for each in writers(obj):
-        if any(each.holds(path, obj) for path in paths):
-            yield each
-
-
-def _left_empty(asked: Question) -> Iterator[str]:
-    """Tell of an expression that gave nothing for the field."""
-    made = asked.case.made
-    origin = template_of(made) if made is not None else None
-    if origin is None:
-        return
-    found = in_template(origin.template, asked.path, asked.case.object)
-    if found is not None and found.wanted in NOTHING:
-        yield f"the template leaves it out: {found.value} gives nothing"
+    return answer(asked, OriginKind.MANAGER, text, writers=found, notes=notes)

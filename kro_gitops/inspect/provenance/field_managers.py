@@ -1,9 +1,9 @@
 """
-Who set which field, as the API server noted it (`managedFields`).
+The field managers of an object and their fields (`managedFields`).
 
 An entry is a tree: `f:name` for a field, `k:{…}` for an item of a list by its keys, `v:…` for one
-by its value, and `.` for the thing itself. A tree that ends above a field holds all of it: the
-server takes it for one value.
+by its value, and `.` for the field itself. A tree that ends above a field holds all of it: the
+server treats it as one value.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from kro_gitops.tracking.workload_health import mapping
 from kube_objects.problems import Path
 from kube_objects.refs import KubeObject
 
-STATUS_MANAGER = "kro-gitops"  # what the API server makes of our user agent
+STATUS_MANAGER = "kro-gitops"  # the API server derives it from our user agent
 OURS = frozenset((CHILD_MANAGER, INSTANCE_MANAGER, SOURCE_MANAGER, STATUS_MANAGER))
 APPLY = "Apply"
 _SELF = "."
@@ -26,7 +26,7 @@ _SELF = "."
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Somebody who set fields, how, and when they last changed one of theirs."""
+    """A field manager: its operation, when it last changed a field, and its fields."""
 
     manager: str
     operation: str = ""
@@ -36,13 +36,26 @@ class Writer:
 
     @property
     def is_ours(self) -> bool:
-        """Say whether this is one of our controllers."""
+        """Return True if this is one of our controllers."""
         return self.manager in OURS
 
     def holds(self, path: Path, obj: Any) -> bool:
-        """Say whether a field is theirs; `obj` tells which item an index means."""
-        below = _below(self.fields, path, obj)
-        return below is not None
+        """Return True if this manager holds a field; `obj` resolves an index to its item."""
+        here, value = self.fields, obj
+        for step in path:
+            if not any(name != _SELF for name in here) and here is not self.fields:
+                return True  # one value to the server, whatever is in it
+            if isinstance(step, int):
+                items = value if isinstance(value, list) else []
+                value = items[step] if step < len(items) else None
+                found = _item(here, value)
+            else:
+                value = value.get(step) if isinstance(value, dict) else None
+                found = here.get(f"f:{step}")
+            if not isinstance(found, dict):
+                return False
+            here = found
+        return True
 
     def to_json(self) -> dict[str, str]:
         """Return it as data."""
@@ -51,30 +64,30 @@ class Writer:
 
 
 def writers(obj: KubeObject) -> tuple[Writer, ...]:
-    """Return everybody who set a field of an object, the latest first."""
+    """Return the field managers of an object, the latest first."""
     listed = mapping(obj, "metadata").get("managedFields")
-    found = [_writer(each) for each in listed or () if isinstance(each, dict)]
-    return tuple(sorted(found, key=lambda each: each.time, reverse=True))
-
-
-def _writer(entry: Mapping[str, Any]) -> Writer:
-    fields = entry.get("fieldsV1")
-    return Writer(
-        str(entry.get("manager") or "unknown"),
-        str(entry.get("operation") or ""),
-        str(entry.get("time") or ""),
-        str(entry.get("subresource") or ""),
-        fields if isinstance(fields, dict) else {},
-    )
+    found = []
+    for entry in listed or ():
+        if isinstance(entry, dict):
+            fields = entry.get("fieldsV1")
+            writer = Writer(
+                str(entry.get("manager") or "unknown"),
+                str(entry.get("operation") or ""),
+                str(entry.get("time") or ""),
+                str(entry.get("subresource") or ""),
+                fields if isinstance(fields, dict) else {},
+            )
+            found.append(writer)
+    return tuple(sorted(found, key=lambda writer: writer.time, reverse=True))
 
 
 def holders(found: Iterable[Writer], path: Path, obj: KubeObject) -> tuple[Writer, ...]:
-    """Return whose a field is; nobody's if the API server set it."""
+    """Return the managers that hold a field; none if the API server set it."""
     return tuple(each for each in found if each.holds(path, obj))
 
 
 def our_entry(found: Iterable[Writer], manager: str) -> Writer | None:
-    """Return what one of our controllers applied."""
+    """Return the entry of what one of our controllers applied."""
     for each in found:
         if each.manager == manager and each.operation == APPLY and not each.subresource:
             return each
@@ -82,7 +95,7 @@ def our_entry(found: Iterable[Writer], manager: str) -> Writer | None:
 
 
 def held_fields(writer: Writer) -> Iterator[Steps]:
-    """Give the innermost fields that somebody set."""
+    """Yield the innermost fields that a manager holds."""
     yield from _leaves(writer.fields, ())
 
 
@@ -109,42 +122,18 @@ def _step(name: str) -> str | int | Item:
     return text
 
 
-def _below(fields: Mapping[str, Any], path: Path, value: Any) -> Mapping[str, Any] | None:
-    """Return what is noted at a path, or `None` if it is not theirs."""
-    here = fields
-    for step in path:
-        if not any(name != _SELF for name in here) and here is not fields:
-            return here  # one value to the server, whatever is in it
-        if isinstance(step, int):
-            items = value if isinstance(value, list) else []
-            value = items[step] if step < len(items) else None
-            found = _item(here, value)
-        else:
-            value = value.get(step) if isinstance(value, dict) else None
-            found = here.get(f"f:{step}")
-        if not isinstance(found, dict):
-            return None
-        here = found
-    return here
-
-
 def _item(fields: Mapping[str, Any], item: Any) -> Any:
+    """Return the entry of an item of a list, by its keys or by its value."""
     for name, below in fields.items():
         kind, _, text = name.partition(":")
-        if kind == "k" and _has_keys(item, _loaded(text)):
-            return below
+        if kind == "k" and isinstance(item, dict):
+            keys = _loaded(text)
+            # A key that the item leaves out has the default of the schema.
+            if isinstance(keys, dict) and all(item.get(k, v) == v for k, v in keys.items()):
+                return below
         if kind == "v" and _loaded(text) == item:
             return below
     return None
-
-
-def _has_keys(item: Any, keys: Any) -> bool:
-    """Say whether an item may be noted under keys; what it leaves out has a default."""
-    return (
-        isinstance(item, dict)
-        and isinstance(keys, dict)
-        and all(item.get(name, value) == value for name, value in keys.items())
-    )
 
 
 def _loaded(text: str) -> Any:

@@ -1,12 +1,11 @@
 """
 Where in git a field is written: the file, the line, the commit.
 
-A live object says which file of which source it was applied from, and at which commit. With the
-text of that file the line is found by loading it as it was loaded then. Without it the answer is
-the file and the commit, which is what the cluster alone can tell.
+The annotations of a live object name the source, the file and the commit it was applied from. With
+the text of that file the line is found by parsing it again. Without it the answer is only the file
+and the commit, because the cluster knows no more.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -19,7 +18,7 @@ from kube_objects.refs import KubeObject, ObjectRef
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit, as far as people ask: who, when, what for. Times are RFC 3339."""
+    """A commit: author, time (RFC 3339) and subject."""
 
     id: str
     author: str = ""
@@ -28,7 +27,7 @@ class Commit:
     subject: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """Return it as data, without what is not known."""
+        """Return it as data, without unknown fields."""
         found = {
             "id": self.id,
             "author": self.author,
@@ -40,13 +39,13 @@ class Commit:
 
 
 class Repository(Protocol):
-    """A git repository, as far as this question goes; what it does not have is `None`."""
+    """The part of a git repository that is needed here; what it does not have is `None`."""
 
     def read(self, path: str, revision: str) -> bytes | None:
         """Return a file at a commit."""
 
     def blame(self, revision: str, path: str, line: int) -> Commit | None:
-        """Return the commit that last changed a line, seen from another."""
+        """Return the commit that last changed a line, as of a revision."""
 
     def commit(self, id: str) -> Commit | None:
         """Return a commit."""
@@ -54,7 +53,7 @@ class Repository(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file, and what of it is meant; all count from 1."""
+    """A line of a file, and the part of it that is meant; all count from 1."""
 
     number: int
     column: int
@@ -64,9 +63,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is written: in which object of which file, and the line if it is known."""
+    """Where something is written: the object, the file, and the line if it is known."""
 
-    subject: str  # the object, as people name it: `WebApp shop/front`
+    subject: str  # the object: `WebApp shop/front`
     path: Path
     written: Written | None = None
     line: Line | None = None
@@ -75,7 +74,7 @@ class Place:
 
     @property
     def file(self) -> str:
-        """Return file, line and column, as editors take them."""
+        """Return file:line:column."""
         if self.written is None or not self.written.path:
             return ""
         if self.line is None:
@@ -108,12 +107,12 @@ class Page:
 
     @property
     def written(self) -> Written | None:
-        """Return the source, the file and the commit, if the object says so."""
+        """Return the source, the file and the commit, if the object names them."""
         return written(self.object)
 
     @property
     def name(self) -> str:
-        """Name the object as people do."""
+        """Return the object as kind, namespace and name."""
         return str(ObjectRef.of(self.object))
 
     def text_of(self) -> Any:
@@ -121,33 +120,27 @@ class Page:
         return self.value_at(())
 
     def value_at(self, path: Path) -> Any:
-        """Return what the text says at a path; `MISSING` if nothing, or if there is no text."""
+        """Return the value in the text; `MISSING` if there is none, or no text."""
         return MISSING if self.document is None else find(self.document.value, self.root + path)
 
     def place(self, spot: Spot, *, hidden: bool = False) -> Place:
-        """Find a spot of the object in its text; `hidden` keeps the text itself back."""
-        line, note = None, ""
-        if self.document is not None:
-            # Of a map or list, what people look for is its key, not its first part.
-            is_part = bool(spot.path) and isinstance(self.value_at(spot.path), dict | list)
-            spot = replace(spot, on_key=spot.on_key or is_part)
-            line = _line(self.document, spot.below(self.root), hidden=hidden)
-            note = self._note(spot.path)
+        """Return the line of a spot of the object; `hidden` leaves out the text of the line."""
+        if self.document is None:
+            return Place(self.name, spot.path, self.written)
+        # Of a map or list, the interesting line is that of its key, not of its first part.
+        text, live = self.value_at(spot.path), find(self.object, spot.path)
+        is_part = bool(spot.path) and isinstance(text, dict | list)
+        spot = replace(spot, on_key=spot.on_key or is_part)
+        in_document = spot.below(self.root)
+        origin = self.document.origin(in_document)
+        source_line = "" if hidden else self.document.source_line(origin.line)
+        line = Line(origin.line, origin.column, self.document.width(in_document), source_line)
+        note = ""
+        if text is MISSING:
+            note = "the file does not have this field; this is the nearest above it"
+        elif not isinstance(text, dict | list) and live is not MISSING and text != live:
+            note = "the file says something else here than the cluster"
         return Place(self.name, spot.path, self.written, line, note)
-
-    def _note(self, path: Path) -> str:
-        says = self.value_at(path)
-        if says is MISSING:
-            return "the file does not have this field; this is the nearest above it"
-        live = find(self.object, path)
-        is_other = not isinstance(says, dict | list) and live is not MISSING and says != live
-        return "the file says something else here than the cluster" if is_other else ""
-
-
-def _line(document: Document, spot: Spot, *, hidden: bool) -> Line:
-    origin = document.origin(spot)
-    text = "" if hidden else document.source_line(origin.line)
-    return Line(origin.line, origin.column, document.width(spot), text)
 
 
 def open_page(obj: KubeObject, text: bytes | None) -> Page:
@@ -155,40 +148,24 @@ def open_page(obj: KubeObject, text: bytes | None) -> Page:
     found = written(obj)
     if text is None or found is None:
         return Page(obj)
-    wanted = ObjectRef.of(obj)
-    candidates = [
-        (document, root)
-        for document in load(text, found.path, revision=found.revision).documents
-        for root, value in _objects(document.value)
-        if _names(value, wanted)
-    ]
-    # One that says its namespace is meant rather than one that leaves it to the source.
-    candidates.sort(key=lambda each: not _namespace(find(each[0].value, each[1])))
+    ref = ObjectRef.of(obj)
+    candidates = []
+    for document in load(text, found.path, revision=found.revision).documents:
+        value = document.value
+        parts: list[tuple[Path, Any]] = [((), value)]
+        if isinstance(value, dict) and str(value.get("kind", "")).endswith("List"):
+            items = value.get("items")
+            if isinstance(items, list):
+                parts = [(("items", index), item) for index, item in enumerate(items)]
+        for root, part in parts:
+            if not isinstance(part, dict):
+                continue
+            listed = ObjectRef.of(part)
+            is_kind = (listed.kind.group, listed.kind.kind) == (ref.kind.group, ref.kind.kind)
+            if is_kind and listed.name == ref.name and listed.namespace in ("", ref.namespace):
+                candidates.append((not listed.namespace, document, root))
     if not candidates:
         return Page(obj)
-    document, root = candidates[0]
+    # One with a namespace is meant rather than one that leaves it to the source.
+    _, document, root = min(candidates, key=lambda candidate: candidate[0])
     return Page(obj, document, root)
-
-
-def _objects(value: Any) -> Iterator[tuple[Path, Any]]:
-    """Give the objects of a document: itself, or the items of a list."""
-    if not isinstance(value, dict):
-        return
-    items = value.get("items")
-    if isinstance(items, list) and str(value.get("kind", "")).endswith("List"):
-        yield from ((("items", index), item) for index, item in enumerate(items))
-    else:
-        yield (), value
-
-
-def _names(value: Any, wanted: ObjectRef) -> bool:
-    if not isinstance(value, dict):
-        return False
-    found = ObjectRef.of(value)
-    is_kind = (found.kind.group, found.kind.kind) == (wanted.kind.group, wanted.kind.kind)
-    is_place = found.namespace in ("", wanted.namespace)
-    return is_kind and is_place and found.name == wanted.name
-
-
-def _namespace(value: Any) -> str:
-    return ObjectRef.of(value).namespace if isinstance(value, dict) else ""

@@ -1,5 +1,5 @@
 """
-An object as a whole: who made it, from what, why it is there, and who else has a hand in it.
+A whole object: its instance and template, why it exists, and the other field managers.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,11 +11,10 @@ from kro_gitops.errors import UserError
 from kro_gitops.inspect.provenance.answer import (
     Drift,
     Provenance,
-    Reference,
     is_secret_field,
     shown,
 )
-from kro_gitops.inspect.provenance.context import Case, Made, is_child, template_of
+from kro_gitops.inspect.provenance.context import Case, Parent, is_child, template_of
 from kro_gitops.inspect.provenance.drift import drifted_fields
 from kro_gitops.inspect.provenance.field_managers import Writer, held_fields, writers
 from kro_gitops.inspect.provenance.field_names import Steps, format_steps, near_names, resolve
@@ -34,7 +33,7 @@ FIELDS_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where a part of the story is written, and what part that is."""
+    """A place in git, and its role for the object."""
 
     what: str  # template, instance, definition, manifest
     place: Place
@@ -42,7 +41,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """An `includeWhen`, or the list of a `forEach`, and what came of it."""
+    """An `includeWhen`, or the list of a `forEach`, and its value."""
 
     text: str
     value: str
@@ -51,7 +50,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What somebody else set of an object."""
+    """The fields of an object that another field manager set."""
 
     writer: Writer
     fields: tuple[str, ...]
@@ -63,8 +62,8 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """The story of an object."""
+class ObjectReport:
+    """Where an object comes from."""
 
     object: ObjectRef
     text: str
@@ -106,158 +105,140 @@ def _condition(found: Condition) -> dict[str, Any]:
     return {"expression": found.text, "value": found.value, "reads": list(found.reads)}
 
 
-def tell(case: Case) -> Whole:
-    """Tell the story of an object."""
-    made = case.made
-    shares = tuple(_shares(case))
-    if made is None or made.instance.own is None:
-        return Whole(case.ref, _without_maker(case), written=_own_places(case), shares=shares)
-    name = made.node if made.index is None else f"{made.node}[{made.index}]"
-    own = made.instance.own
-    return Whole(
+def report_object(case: Case) -> ObjectReport:
+    """Explain an object: its instance and node, or its source, and the fields of other managers."""
+    shares: list[Share] = []
+    for writer in writers(case.object):
+        if not writer.is_ours:
+            fields = tuple(map(format_steps, held_fields(writer)))
+            omitted = max(0, len(fields) - FIELDS_SHOWN)
+            shares.append(Share(writer, fields[:FIELDS_SHOWN], omitted))
+    parent = case.parent
+    if parent is None or parent.instance.own is None:
+        places = []
+        if case.written is not None:
+            places.append(Written("manifest", case.page.place(Spot())))
+        if case.own is not None:
+            places.append(Written("definition", case.own.page.place(Spot())))
+        return ObjectReport(
+            case.ref, _without_parent(case), written=tuple(places), shares=tuple(shares)
+        )
+    chain: list[ObjectRef] = []
+    above: Parent | None = parent
+    while above is not None:
+        chain.append(above.instance.ref)
+        above = above.instance.parent
+    name = parent.node if parent.index is None else f"{parent.node}[{parent.index}]"
+    own = parent.instance.own
+    return ObjectReport(
         case.ref,
-        f"made by {made.instance.ref}, as node '{name}' of definition '{own.name}'",
+        f"made by {parent.instance.ref}, as node '{name}' of definition '{own.name}'",
         node=name,
         definition=own.name,
-        chain=tuple(_chain(case)),
-        written=tuple(_places(made)),
-        included=tuple(_included(made)),
-        iterations=tuple(_iterations(made, hidden=is_secret_field(case.object, ()))),
-        shares=shares,
+        chain=tuple(chain),
+        written=tuple(_places(parent)),
+        included=tuple(_included(parent)),
+        iterations=tuple(_iterations(parent, hidden=is_secret_field(case.object, ()))),
+        shares=tuple(shares),
         drift=drifted_fields(case),
     )
 
 
-def _without_maker(case: Case) -> str:
+def _without_parent(case: Case) -> str:
     if case.written is not None:
         return f"applied by source {case.written.source or 'unknown'}"
     if is_child(case.object):
         labels = mapping(case.object, "metadata", "labels")
-        maker = f"{text_at(labels, INSTANCE_KIND)} {text_at(labels, INSTANCE_NAME)}"
-        return f"its labels say that {maker} made it, of which no more is known"
-    first = min((each for each in writers(case.object) if each.time), key=_time, default=None)
+        instance = f"{text_at(labels, INSTANCE_KIND)} {text_at(labels, INSTANCE_NAME)}"
+        return f"its labels say that {instance} made it, of which no more is known"
+    dated = [writer for writer in writers(case.object) if writer.time]
+    first = min(dated, key=lambda writer: writer.time, default=None)
     by = f"; its oldest fields are those of {first.manager}" if first is not None else ""
     return f"no instance and no source made it{by}"
 
 
-def _time(writer: Writer) -> str:
-    return writer.time
-
-
-def _own_places(case: Case) -> tuple[Written, ...]:
-    found = []
-    if case.written is not None:
-        found.append(Written("manifest", case.page.place(Spot())))
-    if case.own is not None:
-        found.append(Written("definition", case.own.page.place(Spot())))
-    return tuple(found)
-
-
-def _chain(case: Case) -> Iterator[ObjectRef]:
-    made = case.made
-    while made is not None:
-        yield made.instance.ref
-        made = made.instance.made
-
-
-def _places(made: Made) -> Iterator[Written]:
-    own = made.instance.own
-    resource = own.resource(made.node) if own is not None else None
+def _places(parent: Parent) -> Iterator[Written]:
+    own = parent.instance.own
+    resource = own.resource(parent.node) if own is not None else None
     if own is not None:
         path = resource.body_path if resource is not None else ()
         yield Written("template", own.page.place(Spot(path, on_key=bool(path))))
-    above: Made | None = made
+    above: Parent | None = parent
     while above is not None:
-        if above.instance.made is None:
+        if above.instance.parent is None:
             yield Written("instance", above.instance.page.place(Spot()))
-        elif above.instance.made.instance.own is not None:
-            outer = above.instance.made
+        elif above.instance.parent.instance.own is not None:
+            outer = above.instance.parent
             yield from list(_places(outer))[:1]
-        above = above.instance.made
+        above = above.instance.parent
 
 
-def _included(made: Made) -> Iterator[Condition]:
-    own = made.instance.own
-    resource = own.resource(made.node) if own is not None else None
-    node = own.node(made.node) if own is not None else None
-    values = made.instance.values()
+def _included(parent: Parent) -> Iterator[Condition]:
+    own = parent.instance.own
+    resource = own.resource(parent.node) if own is not None else None
+    node = own.node(parent.node) if own is not None else None
+    values = parent.instance.values()
     for at, text in enumerate(resource.include_when if resource is not None else ()):
         value = evaluate_field(node.include_when[at], values) if node is not None else UNKNOWN
-        yield Condition(text, shown(value), _reads(made, text))
+        yield Condition(text, shown(value), _reads(parent, text))
 
 
-def _iterations(made: Made, *, hidden: bool) -> Iterator[Condition]:
-    origin = template_of(made)
+def _iterations(parent: Parent, *, hidden: bool) -> Iterator[Condition]:
+    origin = template_of(parent)
     if origin is None:
         return
     texts = {each.name: each.text for each in origin.resource.for_each}
-    for each in origin.wanted.iterations:
+    for each in origin.desired.iterations:
         text = f"{each.name} = item {each.index} of {texts[each.name]}"
-        value = shown(each.value, hidden=hidden)
-        yield Condition(text, value, _reads(made, texts[each.name]))
+        value = shown(each.value, hidden=hidden, salt=parent.instance.salt)
+        yield Condition(text, value, _reads(parent, texts[each.name]))
 
 
-def _reads(made: Made, text: str) -> tuple[str, ...]:
-    template, own = scanned(text), made.instance.own
+def _reads(parent: Parent, text: str) -> tuple[str, ...]:
+    template, own = scanned(text), parent.instance.own
     if template is None or own is None:
         return ()
     return tuple(format_path(each.path) for each in reads(template, own.names() | {"schema"}))
 
 
-def _shares(case: Case) -> Iterator[Share]:
-    for writer in writers(case.object):
-        if writer.is_ours:
-            continue
-        fields = tuple(map(format_steps, held_fields(writer)))
-        yield Share(writer, fields[:FIELDS_SHOWN], max(0, len(fields) - FIELDS_SHOWN))
-
-
 def trace_field(case: Case, steps: Steps) -> Provenance:
     """
-    Say where the field that words mean comes from: in the live object, or in what was wanted of it.
+    Return where a field comes from; it is looked up in the live object, then in the desired one.
 
-    Raises if no such field is there nor was wanted, with what there is instead.
+    Raises if neither has such a field; the hint names the fields that exist.
     """
-    origin = template_of(case.made) if case.made is not None else None
-    wanted = [origin.wanted.body, origin.template.body] if origin is not None else []
+    origin = template_of(case.parent) if case.parent is not None else None
+    desired = [origin.desired.body, origin.template.body] if origin is not None else []
     text = case.page.text_of()
-    views = [case.object, *wanted, *([text] if text is not MISSING else [])]
+    views = [case.object, *desired, *([text] if text is not MISSING else [])]
     for view in views:
         found = resolve(steps, view)
         if found.is_there:
             return trace(case, found.path, None if view is case.object else view)
-    best = max((resolve(steps, view) for view in views), key=lambda each: len(each.path))
-    raise _no_such_field(case, steps, best.path)
-
-
-def _no_such_field(case: Case, steps: Steps, path: tuple[str | int, ...]) -> UserError:
-    found = find(case.object, path)
+    path = max((resolve(steps, view) for view in views), key=lambda each: len(each.path)).path
     left = resolve(steps, case.object).rest or steps
-    names = near_names(found, left[0])
+    names = near_names(find(case.object, path), left[0])
     where = f"'{format_path(path)}'" if path else "it"
     hint = f"{where} has: {', '.join(names)}" if names else f"{where} has no fields"
     summary = f"{case.ref} has no field '{format_steps(steps)}', and none is desired"
-    return UserError("no-such-field", summary, hint=hint)
+    raise UserError("no-such-field", summary, hint=hint)
 
 
 Lookup = Callable[[Place], Commit | None]
 
 
 def with_commits(found: Provenance, lookup: Lookup) -> Provenance:
-    """Say for every place of an answer which commit it is from."""
-    places = tuple(replace(each, commit=lookup(each)) for each in found.places)
-    references = tuple(_reference_with_commits(each, lookup) for each in found.references)
+    """Add its commit to every place of an answer."""
+    places = tuple(replace(place, commit=lookup(place)) for place in found.places)
+    references = tuple(
+        read if read.found is None else replace(read, found=with_commits(read.found, lookup))
+        for read in found.references
+    )
     return replace(found, places=places, references=references)
 
 
-def _reference_with_commits(found: Reference, lookup: Lookup) -> Reference:
-    if found.found is None:
-        return found
-    return replace(found, found=with_commits(found.found, lookup))
-
-
-def whole_with_commits(found: Whole, lookup: Lookup) -> Whole:
-    """Say for every place of a story which commit it is from."""
+def report_with_commits(found: ObjectReport, lookup: Lookup) -> ObjectReport:
+    """Add its commit to every place of a report."""
     written = tuple(
         replace(each, place=replace(each.place, commit=lookup(each.place)))
         for each in found.written

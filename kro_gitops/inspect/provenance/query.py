@@ -1,5 +1,5 @@
 """
-A question about a field, and the form of every answer to it.
+A question about a field, and the answer to it.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Question:
     """
     A field of an object; `hidden` if its value must not be shown.
 
-    A field that is not there (any more) has its path in what was wanted of the object: `elsewhere`.
+    A field that the live object does not have has its path in the desired object: `elsewhere`.
     """
 
     case: Case
@@ -40,19 +40,19 @@ class Question:
 
     @property
     def holders(self) -> tuple[Writer, ...]:
-        """Return whose the field is."""
+        """Return the managers that hold the field."""
         return holders(writers(self.case.object), self.path, self.base)
 
 
-def told(asked: Question, kind: OriginKind, text: str, **more: Any) -> Provenance:
+def answer(asked: Question, kind: OriginKind, text: str, **more: Any) -> Provenance:
     """Answer a question."""
     more.setdefault("writers", asked.holders)
-    value = shown(asked.value, hidden=asked.hidden)
+    value = shown(asked.value, hidden=asked.hidden, salt=asked.case.salt)
     return Provenance(asked.case.ref, asked.path, kind, text, value, **more)
 
 
 def drifts(asked: Question, applied: Applied) -> tuple[Drift, ...]:
-    """Return what somebody took from us of a field that we applied."""
+    """Return the drift at or below a field that we applied."""
     return drift_of(asked.case, applied, hidden=asked.hidden)
 
 

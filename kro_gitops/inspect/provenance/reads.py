@@ -1,9 +1,9 @@
 """
-What an expression reads, as paths: `schema.spec.?env`, `list[0].name`, `labels["app"]`.
+The fields that an expression reads, as paths: `schema.spec.?env`, `list[0].name`, `labels["app"]`.
 
-The graph needs to know only which nodes an expression needs; whoever looks for the line behind a
-value needs the field. So optional selections and constant indices are followed here, too. Names
-that the expression binds itself are no references.
+The graph needs to know only the nodes that an expression depends on; to find the line of a value,
+the field is needed. So optional selections and constant indices are followed here, too. Names that
+the expression binds itself are not references.
 """
 
 from collections.abc import Container, Iterator
@@ -22,10 +22,10 @@ _FALLBACK = frozenset(("orValue", "value"))
 @dataclass(frozen=True, slots=True)
 class Read:
     """
-    A field that an expression reads, and where it says so in the value it stands in.
+    A field that an expression reads, and the position of that text in the template value.
 
-    `is_whole` when the value of the field is the value of the expression, so that what lies below
-    the one lies below the other.
+    `is_whole` if the value of the field is the value of the expression, so that a path below the
+    one is a path below the other.
     """
 
     path: Path
@@ -35,7 +35,7 @@ class Read:
 
 
 def scanned(text: object) -> Template | None:
-    """Take a value of a template apart; `None` if there is no expression in it."""
+    """Parse a value of a template; `None` if it has no expression."""
     if not isinstance(text, str):
         return None
     try:
@@ -46,30 +46,26 @@ def scanned(text: object) -> Template | None:
 
 
 def reads(template: Template, known: Container[str]) -> tuple[Read, ...]:
-    """Return what the expressions of a value read of known names, each field once."""
+    """Return the fields of known names that the expressions of a value read, each once."""
     found: dict[Path, Read] = {}
     for piece in template.expressions:
         try:
             tree = parse(piece.text)
         except ParseError:
             continue
-        whole = _without_fallback(tree) if template.is_standalone else None
-        for node, path in _chains(tree, known):
-            root = _root(node)
+        # Look through `.orValue(…)`: mostly, the value is that of the field.
+        whole = tree
+        while isinstance(whole, Call) and whole.function in _FALLBACK and whole.target is not None:
+            whole = whole.target
+        for node, root, path in _chains(tree, known):
             start, end = piece.start + root.start, piece.start + node.end
-            found.setdefault(path, Read(path, start, end, node is whole))
+            is_whole = node is whole and template.is_standalone
+            found.setdefault(path, Read(path, start, end, is_whole))
     return tuple(found.values())
 
 
-def _without_fallback(tree: Node) -> Node:
-    """Look through `.orValue(…)`: mostly, the value is that of the field."""
-    while isinstance(tree, Call) and tree.function in _FALLBACK and tree.target is not None:
-        tree = tree.target
-    return tree
-
-
-def _chains(tree: Node, known: Container[str]) -> Iterator[tuple[Node, Path]]:
-    """Give every chain of selections on a known name, the outermost of each."""
+def _chains(tree: Node, known: Container[str]) -> Iterator[tuple[Node, Node, Path]]:
+    """Yield every chain of selections on a known name: the outermost node, the name, the path."""
     no_names: frozenset[str] = frozenset()
     waiting = [(tree, no_names)]
     while waiting:
@@ -79,25 +75,14 @@ def _chains(tree: Node, known: Container[str]) -> Iterator[tuple[Node, Path]]:
             waiting += [(body, inner) for body in reversed(node.bodies)]
             waiting.append((node.operand, bound))
             continue
-        path = _path(node)
-        if path is None:
+        root, steps = node, list[str | int]()
+        while (step := _step(root)) is not None:
+            root, key = step
+            steps.append(key)
+        if not isinstance(root, Ident) or root.absolute:
             waiting += [(child, bound) for child in reversed(children(node))]
-        elif path[0] in known and path[0] not in bound:
-            yield node, path
-
-
-def _path(node: Node) -> Path | None:
-    """Return `a.b[0].c` as steps, or `None` if a node is something else."""
-    steps: list[str | int] = []
-    while not isinstance(node, Ident):
-        step = _step(node)
-        if step is None:
-            return None
-        node, key = step
-        steps.append(key)
-    if node.absolute:
-        return None
-    return (node.name, *reversed(steps))
+        elif root.name in known and root.name not in bound:
+            yield node, root, (root.name, *reversed(steps))
 
 
 def _step(node: Node) -> tuple[Node, str | int] | None:
@@ -111,9 +96,3 @@ def _step(node: Node) -> tuple[Node, str | int] | None:
             return None if isinstance(key, bool) else (operand, key)
         case _:
             return None
-
-
-def _root(node: Node) -> Node:
-    while (step := _step(node)) is not None:
-        node = step[0]
-    return node

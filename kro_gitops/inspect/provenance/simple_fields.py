@@ -1,5 +1,5 @@
 """
-A field of an instance, found in the SimpleSchema of its definition.
+The place of an instance's field in the SimpleSchema of its definition.
 
 `spec.queues[1].concurrency` may stand under `spec.schema.spec.queues`, which says `[]Queue`, and so
 under `spec.schema.types.Queue.concurrency`.
@@ -17,13 +17,13 @@ _PREFIX = re.compile(r"\[\]|map\[[^\]]*\]")
 
 
 def schema_place(definition: Mapping[str, Any], path: Path) -> Path | None:
-    """Return where a definition describes a field of its instances' spec, as deep as it does."""
+    """Return the path in a definition of an instance's field, as deep as it declares it."""
     schema = _mapping(_mapping(definition.get("spec")).get("schema"))
     if path[:1] != ("spec",) or "spec" not in schema:
         return None
     types = _mapping(schema.get("types"))
     at: Path = (*_ROOT, "spec")  # the answer, if the path ends here
-    here, base = schema["spec"], at  # what to go on in, and where that stands
+    here, base = schema["spec"], at  # the schema of the next step, and its path
     for step in path[1:]:
         if isinstance(here, str):
             prefix = _PREFIX.match(here)
@@ -38,14 +38,11 @@ def schema_place(definition: Mapping[str, Any], path: Path) -> Path | None:
         if isinstance(here, str) and _type(here) in types:
             name = _type(here)
             here, base = types[name], (*_ROOT, "types", name)
-            # A marker at the field itself (its default) says more than the type.
-            at = at if "|" in _text_at(definition, at) and isinstance(step, str) else base
+            # A marker at the field itself (its default) is more specific than the type.
+            marked = find(definition, at)
+            has_marker = isinstance(marked, str) and "|" in marked and isinstance(step, str)
+            at = at if has_marker else base
     return at
-
-
-def _text_at(definition: Mapping[str, Any], path: Path) -> str:
-    found = find(definition, path)
-    return found if isinstance(found, str) else ""
 
 
 def _type(text: str) -> str:

@@ -1,12 +1,12 @@
 """
-Fields that no author wrote, because we did: by which rule each came about.
+Fields that the controller adds to objects, and the rule for each.
 
-One table for children, one for instances, one for whatever a source applies. The rules themselves
-are in `tracking.stamp`, `engine.labels` and `engine.management`; this says which of them a live
-field is a result of, and of which field of the instance it is a copy.
+One table for children, one for instances, one for the objects of a source. The rules themselves are
+in `tracking.stamp`, `engine.labels` and `engine.management`; these tables map a live field to its
+rule, and to the field of the instance that it copies.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kro_gitops import metadata
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL
@@ -24,11 +24,11 @@ FINALIZERS = ("metadata", "finalizers")
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Why a field is there; `copied` is the field of the instance that it repeats."""
+    """Why a field is there; `copied` is the field of the instance that it copies."""
 
     rule: str
     copied: Path | None = None
-    overrides: bool = False  # it lies over what a template says
+    overrides: bool = False  # it takes precedence over the template
     is_of_child: bool = False  # it is applied together with a template
 
 
@@ -110,63 +110,51 @@ def server_rule(path: Path) -> str:
 
 
 def child_stamp(path: Path, live: KubeObject, instance: KubeObject) -> Stamp | None:
-    """Return the rule that put a field on a child, if one of ours did."""
-    for finder in (_label, _annotation, _namespace, _owner):
-        found = finder(path, live, instance)
-        if found is not None:
-            return replace(found, is_of_child=True)
-    return None
-
-
-def _label(path: Path, live: KubeObject, instance: KubeObject) -> Stamp | None:
-    if path[:2] != LABELS or len(path) != 3:
+    """Return the rule by which the controller set a field of a child, if it did."""
+    if path == NAMESPACE:
+        if find(live, path) not in (find(instance, path), MISSING):
+            return None
+        rule = "a child without a namespace gets that of its instance"
+        return Stamp(rule, NAMESPACE, is_of_child=True)
+    if path[:2] == OWNERS:
+        uid = find(instance, ("metadata", "uid"))
+        items = find(live, OWNERS)
+        listed = items if isinstance(items, list) else []
+        # The whole list, or the item that is asked about.
+        asked = [owner for at, owner in enumerate(listed) if path[2:3] in ((), (at,))]
+        if any(isinstance(owner, dict) and owner.get("uid") == uid for owner in asked):
+            rule = "the instance owns its children: when it goes, they go"
+            return Stamp(rule, is_of_child=True)
         return None
+    if len(path) != 3:
+        return None
+    key = str(path[2])
+    if path[:2] == ANNOTATIONS and key in _CHILD_ANNOTATIONS:
+        is_copied = key in _COPIED
+        if is_copied and find(instance, path) is MISSING:
+            return None
+        is_order = key == metadata.APPLY_ORDER
+        return Stamp(_CHILD_ANNOTATIONS[key], path if is_copied else None, is_order, True)
+    return _child_label(path, live, instance) if path[:2] == LABELS else None
+
+
+def _child_label(path: Path, live: KubeObject, instance: KubeObject) -> Stamp | None:
     key = str(path[2])
     rule = _CHILD_LABELS.get(key)
     if rule is not None:
-        return Stamp(rule, overrides=True)
-    theirs = find(instance, (*LABELS, key))
+        return Stamp(rule, overrides=True, is_of_child=True)
+    theirs = find(instance, path)
     if theirs is MISSING or find(live, path) not in (theirs, MISSING):
         return None
     if key == INSTANCE_LABEL:
-        return Stamp(_TRACKING, path)
-    return Stamp("flows from the labels of the instance", path) if is_propagated(key) else None
-
-
-def _annotation(path: Path, _live: KubeObject, instance: KubeObject) -> Stamp | None:
-    if path[:2] != ANNOTATIONS or len(path) != 3:
-        return None
-    key = str(path[2])
-    rule = _CHILD_ANNOTATIONS.get(key)
-    if rule is None:
-        return None
-    is_copy = key in _COPIED and find(instance, path) is not MISSING
-    if key in _COPIED and not is_copy:
-        return None
-    return Stamp(rule, path if is_copy else None, overrides=key == metadata.APPLY_ORDER)
-
-
-def _namespace(path: Path, live: KubeObject, instance: KubeObject) -> Stamp | None:
-    if path != NAMESPACE or find(live, path) not in (find(instance, path), MISSING):
-        return None
-    return Stamp("a child without a namespace gets that of its instance", NAMESPACE)
-
-
-def _owner(path: Path, live: KubeObject, instance: KubeObject) -> Stamp | None:
-    if path[:2] != OWNERS:
-        return None
-    uid = find(instance, ("metadata", "uid"))
-    items = find(live, OWNERS)
-    listed = items if isinstance(items, list) else []
-    # The whole list, or the item that is asked about.
-    asked = [each for at, each in enumerate(listed) if path[2:3] in ((), (at,))]
-    if any(isinstance(each, dict) and each.get("uid") == uid for each in asked):
-        return Stamp("the instance owns its children: when it goes, they go")
+        return Stamp(_TRACKING, path, is_of_child=True)
+    if is_propagated(key):
+        return Stamp("flows from the labels of the instance", path, is_of_child=True)
     return None
 
 
 def instance_stamp(path: Path, live: KubeObject) -> Stamp | None:
-    """Return the rule by which the controller put a field on an instance."""
+    """Return the rule by which the controller set a field of an instance, if it did."""
     if path[:2] in (LABELS, ANNOTATIONS) and len(path) == 3:
         rule = _INSTANCE_KEYS.get(str(path[2]))
         return Stamp(rule) if rule else None
@@ -178,7 +166,7 @@ def instance_stamp(path: Path, live: KubeObject) -> Stamp | None:
 
 
 def source_stamp(path: Path) -> Stamp | None:
-    """Return the rule by which a source put a field on what it applied."""
+    """Return the rule by which a source set a field of an object it applied, if it did."""
     if path[:2] in (LABELS, ANNOTATIONS) and len(path) == 3:
         rule = _SOURCE_KEYS.get(str(path[2]))
         return Stamp(rule) if rule else None

@@ -1,9 +1,10 @@
 """
-A field of a live object, found again in the template it was made from.
+The place of a live object's field in its template.
 
-Maps are easy: a key is a key. Lists are not, because others may add items and the server may sort
-them. Items are told apart by the keys of their list where its kind has some (a container by its
-name), else by a `name` if all items have one, else by position. What is not certain is said.
+In maps the key is the same. In lists the index may differ, because other clients may add items and
+the server may sort them. Items are matched by the keys of their list if its schema has some (a
+container by its name), else by a `name` if all items have one, else by position. The answer has a
+note if a match is not certain.
 """
 
 from collections.abc import Mapping
@@ -28,14 +29,14 @@ class InTemplate:
     """
     Where a field stands in a template.
 
-    `rest` is what lies below it if an expression stands there and its value goes deeper. `wanted`
-    is the value there, `UNKNOWN` if it cannot be told. `notes` say what is a guess.
+    `rest` is the path inside the value of an expression that the template has there. `desired` is
+    the value, `UNKNOWN` if it cannot be evaluated. `notes` name the guesses.
     """
 
     path: Path
     value: Any
     rest: Path = ()
-    wanted: Any = UNKNOWN
+    desired: Any = UNKNOWN
     notes: tuple[str, ...] = ()
 
 
@@ -44,15 +45,17 @@ class Template:
     """The body of a node, the values of its expressions as far as known, and its kind's schema."""
 
     body: Any
-    wanted: DesiredFields
+    desired: DesiredFields
     schema: Schema | None = None
 
     def find(self, path: Path, live: Any) -> InTemplate | None:
         """Return where a field of a live object comes from, or `None` if it is not here."""
-        return _Walk(self).find(path, live)
+        return _Match(self).find(path, live)
 
 
-class _Walk:
+class _Match:
+    """One search; it collects notes on what is not certain."""
+
     def __init__(self, template: Template) -> None:
         self._template = template
         self._notes: list[str] = []
@@ -63,60 +66,62 @@ class _Walk:
         at: Path = ()
         for count, step in enumerate(path):
             if scanned(here):
-                return self._below(InTemplate(at, here, path[count:]), live, schema)
+                # Continue in its value; a field that the value lacks does not come from it.
+                found = InTemplate(at, here, path[count:], notes=tuple(self._notes))
+                value = self._template.desired.at(at)
+                if value is UNKNOWN or value is OMIT or value is None:
+                    return replace(found, desired=value)
+                inside = Template(value, NOTHING_KNOWN, schema).find(found.rest, live)
+                if inside is None:
+                    return None
+                notes = (*found.notes, *inside.notes)
+                return replace(found, rest=inside.path, desired=inside.value, notes=notes)
             key = self._key(here, step, live, at, schema)
             if key is None:
                 return None
-            live = _part(live, step)
+            try:
+                live = live[step]
+            except (KeyError, IndexError, TypeError):
+                live = None
             here = here[key]
             at = (*at, key)
-            schema = _schema_below(schema, step)
-        wanted = _with_values(here, at, self._template.wanted.values)
-        return InTemplate(at, here, (), wanted, tuple(self._notes))
-
-    def _below(self, found: InTemplate, live: Any, schema: Schema | None) -> InTemplate | None:
-        """Go on below the value of an expression; what is not in it does not come from it."""
-        value = self._template.wanted.at(found.path)
-        if value is UNKNOWN or value is OMIT or value is None:
-            return replace(found, wanted=value, notes=tuple(self._notes))
-        inner = _Walk(Template(value, NOTHING_KNOWN, schema))
-        inside = inner.find(found.rest, live)
-        if inside is None:
-            return None
-        notes = (*self._notes, *inside.notes)
-        return replace(found, rest=inside.path, wanted=inside.value, notes=notes)
+            if schema is not None:
+                is_index = isinstance(step, int)
+                schema = item_schema(schema) if is_index else field_schema(schema, str(step))
+        desired = _with_values(here, at, self._template.desired.values)
+        return InTemplate(at, here, (), desired, tuple(self._notes))
 
     def _key(
         self, here: Any, step: str | int, live: Any, at: Path, schema: Schema | None
     ) -> str | int | None:
-        """Return which key or index of the template a step of the live path is."""
+        """Return the key or index in the template of a step of the live path."""
         if isinstance(here, dict):
             return step if step in here else None
         if not isinstance(here, list) or not isinstance(step, int) or not isinstance(live, list):
             return None
-        kept = [j for j in range(len(here)) if self._template.wanted.at((*at, j)) is not OMIT]
+        kept = [j for j in range(len(here)) if self._template.desired.at((*at, j)) is not OMIT]
         if not 0 <= step < len(live):
             return None
         if schema is not None and list_type(schema) == "set":
-            return self._by_value(here, kept, live[step], at)
+            same = (j for j in kept if self._value((*at, j), here[j]) == live[step])
+            return next(same, None)
         keys = _keys(schema, here, live)
         if keys:
-            return self._by_keys(here, kept, live[step], at, keys)
-        return self._by_position(kept, step, live, at)
+            matches = {j: self._is_same(here[j], live[step], (*at, j), keys) for j in kept}
+            return self._only_match(matches, at, keys)
+        if len(live) != len(kept):
+            self._notes.append(
+                f"{format_path(at)}: items of this list have no keys, and there are {len(live)} "
+                f"where the template has {len(kept)}; they were matched by position"
+            )
+        return kept[step] if step < len(kept) else None
 
-    def _by_value(self, here: list[Any], kept: list[int], item: Any, at: Path) -> int | None:
-        for j in kept:
-            if self._value((*at, j), here[j]) == item:
-                return j
-        return None
-
-    def _by_keys(
-        self, here: list[Any], kept: list[int], item: Any, at: Path, keys: tuple[str, ...]
+    def _only_match(
+        self, matches: Mapping[int, bool | None], at: Path, keys: tuple[str, ...]
     ) -> int | None:
-        verdicts = {j: self._agrees(here[j], item, (*at, j), keys) for j in kept}
-        found = [j for j, verdict in verdicts.items() if verdict is True]
+        found = [j for j, is_same in matches.items() if is_same is True]
         if not found:
-            found = [j for j, verdict in verdicts.items() if verdict is None]
+            found = [j for j, is_same in matches.items() if is_same is None]
             if found:
                 what = " and ".join(keys)
                 self._notes.append(
@@ -125,34 +130,26 @@ class _Walk:
                 )
         return found[0] if found else None
 
-    def _agrees(self, written: Any, item: Any, at: Path, keys: tuple[str, ...]) -> bool | None:
-        """Say whether a template's item is a live one; `None` if that cannot be told."""
+    def _is_same(self, written: Any, item: Any, at: Path, keys: tuple[str, ...]) -> bool | None:
+        """Return whether a template's item is a live one; `None` if that is not known."""
         whole = self._value(at, written)
         if whole is UNKNOWN or not isinstance(item, dict):
             return None
         if not isinstance(whole, dict):
             return False
-        verdict: bool | None = True
+        is_same: bool | None = True
         for key in keys:
             if key not in whole or whole[key] == item.get(key):
-                continue  # what is left out gets a default from the server
-            wanted = self._value((*at, key), whole[key])
-            if wanted is UNKNOWN:
-                verdict = None
-            elif wanted != item.get(key):
+                continue  # a missing key gets a default from the server
+            desired = self._value((*at, key), whole[key])
+            if desired is UNKNOWN:
+                is_same = None
+            elif desired != item.get(key):
                 return False
-        return verdict
-
-    def _by_position(self, kept: list[int], step: int, live: list[Any], at: Path) -> int | None:
-        if len(live) != len(kept):
-            self._notes.append(
-                f"{format_path(at)}: items of this list have no keys, and there are {len(live)} "
-                f"where the template has {len(kept)}; they were matched by position"
-            )
-        return kept[step] if step < len(kept) else None
+        return is_same
 
     def _value(self, at: Path, written: Any) -> Any:
-        return self._template.wanted.at(at) if scanned(written) else written
+        return self._template.desired.at(at) if scanned(written) else written
 
 
 def _keys(schema: Schema | None, here: list[Any], live: list[Any]) -> tuple[str, ...]:
@@ -170,19 +167,6 @@ def _keys(schema: Schema | None, here: list[Any], live: list[Any]) -> tuple[str,
 def _are_distinct(items: list[Any]) -> bool:
     names = [repr(each[_NAME]) for each in items]
     return len(set(names)) == len(names)
-
-
-def _part(value: Any, step: str | int) -> Any:
-    try:
-        return value[step]
-    except (KeyError, IndexError, TypeError):
-        return None
-
-
-def _schema_below(schema: Schema | None, step: str | int) -> Schema | None:
-    if schema is None:
-        return None
-    return item_schema(schema) if isinstance(step, int) else field_schema(schema, step)
 
 
 def _with_values(value: Any, path: Path, values: Mapping[Path, Any]) -> Any:

@@ -1,25 +1,24 @@
 """
-A live field, traced back to where it comes from.
+A live field, traced to its origin.
 
-Asked in turn: is it the API server's own, is it one of our marks, does the template that the object
-was made from have it, does the definition report it as status, does a file of a source have it, is
-it a default of the kind's schema, did somebody else set it. The first that knows answers.
+The finders are called in this order, and the first answer is used: a field of the API server, a
+field that the controller adds, the template of the object, the status of the definition, a file of
+a source, a default of the kind's schema, another field manager.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kro_gitops.engine.plan.fields import NOTHING_KNOWN, UNKNOWN
 from kro_gitops.inspect.provenance.answer import (
-    Drift,
     OriginKind,
     Provenance,
     Reference,
     is_secret_field,
     shown,
 )
-from kro_gitops.inspect.provenance.context import Case, Made, Origin, Own, template_of
+from kro_gitops.inspect.provenance.context import Case, template_of
 from kro_gitops.inspect.provenance.drift import Applied
 from kro_gitops.inspect.provenance.fallback_origins import (
     NOTHING,
@@ -29,7 +28,7 @@ from kro_gitops.inspect.provenance.fallback_origins import (
     in_template,
     of_server,
 )
-from kro_gitops.inspect.provenance.query import Question, drifts, spot_of, told
+from kro_gitops.inspect.provenance.query import Question, answer, drifts, spot_of
 from kro_gitops.inspect.provenance.reads import scanned
 from kro_gitops.inspect.provenance.references import Follower
 from kro_gitops.inspect.provenance.stamps import (
@@ -38,9 +37,8 @@ from kro_gitops.inspect.provenance.stamps import (
     instance_stamp,
     source_stamp,
 )
-from kro_gitops.inspect.provenance.template_match import InTemplate, Template
+from kro_gitops.inspect.provenance.template_match import Template
 from kube_cel.interpolation import Expression
-from kube_cel.interpolation import Template as Scanned
 from kube_objects.paths import MISSING, find, format_path
 from kube_objects.problems import Path
 
@@ -48,7 +46,7 @@ DEEPEST = 12  # fields behind fields
 
 
 def trace(case: Case, path: Path, elsewhere: Any = None) -> Provenance:
-    """Say where the value of a field comes from; one that is not there has its path elsewhere."""
+    """Return where a field comes from; a missing one has its path in `elsewhere`."""
     return _answer(Question(case, path, elsewhere=elsewhere))
 
 
@@ -78,8 +76,8 @@ def _weak_stamp(asked: Question) -> Provenance | None:
 def _stamp(asked: Question) -> Stamp | None:
     case, path = asked.case, asked.path
     found = None
-    if case.made is not None:
-        found = child_stamp(path, case.object, case.made.instance.object)
+    if case.parent is not None:
+        found = child_stamp(path, case.object, case.parent.instance.object)
     if found is None and case.own is not None:
         found = instance_stamp(path, case.object)
     if found is None and case.written is not None:
@@ -88,17 +86,17 @@ def _stamp(asked: Question) -> Stamp | None:
 
 
 def _stamped(asked: Question, stamp: Stamp) -> Provenance:
-    made = asked.case.made
+    parent = asked.case.parent
     references: tuple[Reference, ...] = ()
-    wanted: Any = UNKNOWN
-    if stamp.copied is not None and made is not None:
-        behind = _answer(_behind(asked, made.instance, stamp.copied))
+    desired: Any = UNKNOWN
+    if stamp.copied is not None and parent is not None:
+        behind = _answer(_behind(asked, parent.instance, stamp.copied))
         references = (Reference(f"schema.{format_path(stamp.copied)}", behind),)
-        wanted = find(made.instance.object, stamp.copied)
+        desired = find(parent.instance.object, stamp.copied)
     text = f"set by the controller: {stamp.rule}"
-    applied = Applied(asked.path, wanted, asked.case.object)
+    applied = Applied(asked.path, desired, asked.case.object)
     drift = drifts(asked, applied) if stamp.is_of_child else ()
-    return told(asked, OriginKind.STAMP, text, references=references, drift=drift)
+    return answer(asked, OriginKind.STAMP, text, references=references, drift=drift)
 
 
 def _behind(asked: Question, case: Case, path: Path) -> Question:
@@ -108,62 +106,41 @@ def _behind(asked: Question, case: Case, path: Path) -> Question:
 # Templates
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A field that a template has: which one, where in it, and what somebody made of it since."""
-
-    made: Made
-    own: Own
-    origin: Origin
-    found: InTemplate
-    drift: tuple[Drift, ...]
-
-
 def _templated(asked: Question) -> Provenance | None:
-    here = _in_own_template(asked)
-    if here is None:
-        return None
-    found, template = here.found, scanned(here.found.value)
-    follower = Follower(here.made, here.origin, asked.path, asked.value)
-    if template is not None:
-        kind, how = OriginKind.EXPRESSION, "computed in"
-        read = follower.of(template, found.rest)
-    else:
-        read = follower.inside(found.path, found.value)
-        is_mixed = any(True for _ in follower.inside(found.path, found.value))
-        kind = OriginKind.EXPRESSION if is_mixed else OriginKind.LITERAL
-        how = "partly computed in" if is_mixed else "written out in"
-    spot = spot_of(here.origin.path(found.path), found.value)
-    return told(
-        asked,
-        kind,
-        f"{how} the template of node '{here.made.node}' of definition '{here.own.name}'",
-        expression=_quoted(template, hidden=asked.hidden) if template is not None else "",
-        places=(here.own.page.place(spot, hidden=asked.hidden),),
-        references=tuple(_followed(asked, read)),
-        drift=here.drift,
-        notes=tuple(_doubts(asked, here)),
-    )
-
-
-def _in_own_template(asked: Question) -> _Written | None:
-    made = asked.case.made
-    own = made.instance.own if made is not None else None
-    origin = template_of(made) if made is not None else None
-    if made is None or own is None or origin is None:
+    parent = asked.case.parent
+    own = parent.instance.own if parent is not None else None
+    origin = template_of(parent) if parent is not None else None
+    if parent is None or own is None or origin is None:
         return None
     found = in_template(origin.template, asked.path, asked.base)
-    if found is None or (found.wanted in NOTHING and asked.value is not MISSING):
+    if found is None or (found.desired in NOTHING and asked.value is not MISSING):
         return None
-    applied = Applied(asked.path, found.wanted, asked.base, origin.template.schema)
-    return _Written(made, own, origin, found, drifts(asked, applied))
-
-
-def _quoted(template: Scanned, *, hidden: bool) -> str:
-    """Return a value of a template as it is written; of a secret one only its expressions."""
-    return "".join(
-        f"${{{piece.text}}}" if isinstance(piece, Expression) else "…" if hidden else piece.text
-        for piece in template.pieces
+    applied = Applied(asked.path, found.desired, asked.base, origin.template.schema)
+    drift = drifts(asked, applied)
+    template, expression = scanned(found.value), ""
+    follower = Follower(parent, origin, asked.path, asked.value)
+    if template is not None:
+        kind, how = OriginKind.EXPRESSION, "computed in"
+        read = list(follower.of(template, found.rest))
+        for piece in template.pieces:  # of a secret value only the expressions are shown
+            if isinstance(piece, Expression):
+                expression += f"${{{piece.text}}}"
+            else:
+                expression += "…" if asked.hidden else piece.text
+    else:
+        read = list(follower.inside(found.path, found.value))
+        kind = OriginKind.EXPRESSION if read else OriginKind.LITERAL
+        how = "partly computed in" if read else "written out in"
+    spot = spot_of(origin.path(found.path), found.value)
+    return answer(
+        asked,
+        kind,
+        f"{how} the template of node '{parent.node}' of definition '{own.name}'",
+        expression=expression,
+        places=(own.page.place(spot, hidden=asked.hidden),),
+        references=tuple(_followed(asked, read)),
+        drift=drift,
+        notes=(*found.notes, *_doubts(asked, found.desired, is_drifted=bool(drift))),
     )
 
 
@@ -177,18 +154,17 @@ def _followed(
             yield Reference(text, _answer(_behind(asked, case, path)), note)
 
 
-def _doubts(asked: Question, here: _Written) -> Iterator[str]:
-    """Say what is not certain, and if a value is not the one that was asked for."""
-    yield from here.found.notes
-    wanted, live = here.found.wanted, asked.value
-    if wanted is UNKNOWN:
+def _doubts(asked: Question, desired: Any, *, is_drifted: bool) -> Iterator[str]:
+    """Yield a note if the live value is not the one of the template, and nothing explains that."""
+    live = asked.value
+    if desired is UNKNOWN:
         yield "the expression cannot be evaluated with what was read"
-    elif here.drift or isinstance(wanted, dict | list) or live is MISSING:
+    elif is_drifted or isinstance(desired, dict | list) or live is MISSING:
         return
-    elif wanted != live:
-        said = shown(wanted, hidden=asked.hidden)
+    elif desired != live:
+        asks_for = shown(desired, hidden=asked.hidden, salt=asked.case.salt)
         yield (
-            f"the template asks for {said}: the API server or a webhook writes it differently, "
+            f"the template asks for {asks_for}: the API server or a webhook writes it differently, "
             "or the controller has not applied it yet"
         )
 
@@ -211,7 +187,7 @@ def _status(asked: Question) -> Provenance | None:
     if template is not None:
         follower = Follower.of_status(asked.case, asked.path, asked.value)
         references = tuple(_followed(asked, follower.of(template, found.rest)))
-    return told(
+    return answer(
         asked,
         OriginKind.EXPRESSION if template else OriginKind.LITERAL,
         f"reported by the controller, as the status of definition '{own.name}' says",

@@ -1,8 +1,8 @@
 """
-Cluster state → what a page or a table shows: rows of definitions, instances and revisions, and the
-tree of an instance with everything it made.
+Rows and trees for pages and tables: definitions, instances and revisions, and the tree of an
+instance with its children.
 
-Objects in, plain data out; who fetched them, and how it looks in the end, is not known here.
+Pure functions from objects to data; fetching and formatting are done by the callers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from kro_gitops.tracking.workload_health import (
     mapping,
     workload_health,
 )
-from kube_objects.conditions import READY, TRUE, Condition
+from kube_objects.conditions import READY, TRUE
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.times import format_span, format_time, parse_time
 
@@ -38,7 +38,7 @@ NONE = "-"
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What rows have in common."""
+    """The columns that all rows have."""
 
     ref: ObjectRef
     state: str
@@ -51,7 +51,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRow:
-    """A definition: the kind it makes, and how it is."""
+    """A definition: its kind and its health."""
 
     summary: Summary
     makes: Kind
@@ -60,7 +60,7 @@ class DefinitionRow:
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """A graph revision: of what, which, and whether it compiles."""
+    """A graph revision: its definition, its number, and whether it compiles."""
 
     summary: Summary
     definition: str
@@ -69,14 +69,14 @@ class RevisionRow:
 
 
 def definition_row(definition: KubeObject) -> DefinitionRow:
-    """Sum up a definition."""
+    """Summarize a definition."""
     issued = mapping(definition, "status").get("lastIssuedRevision")
-    made = kind_made_by(definition)
-    return DefinitionRow(summary(definition), made, issued if type(issued) is int else None)
+    kind = kind_made_by(definition)
+    return DefinitionRow(summary(definition), kind, issued if type(issued) is int else None)
 
 
 def revision_row(revision: KubeObject) -> RevisionRow:
-    """Sum up a graph revision."""
+    """Summarize a graph revision."""
     number = mapping(revision, "spec").get("revision")
     return RevisionRow(
         summary(revision),
@@ -87,53 +87,53 @@ def revision_row(revision: KubeObject) -> RevisionRow:
 
 
 def summary(obj: KubeObject) -> Summary:
-    """Sum up a definition, an instance or a revision."""
+    """Summarize a definition, an instance or a revision."""
     ready, verdict = find_condition(obj, READY), health(obj)
     is_ready = ready is not None and ready.status == TRUE
-    is_fine = verdict.health is Health.HEALTHY
+    is_healthy = verdict.health is Health.HEALTHY
+    if is_ready and is_healthy:
+        reason = ""
+    elif is_deleting(obj):
+        reason = "Deleting"
+    elif ready is not None and not is_ready and ready.reason:
+        reason = ready.reason
+    else:
+        reason = "" if is_healthy else str(verdict.health)
     return Summary(
         ref=ObjectRef.of(obj),
         state=text_at(obj, "status", "state") or NONE,
         ready=(ready.status if ready else "") or NONE,
-        reason="" if is_ready and is_fine else _reason(obj, ready, verdict),
-        message="" if is_fine else first_line(verdict.message or condition_text(ready)),
+        reason=reason,
+        message="" if is_healthy else first_line(verdict.message or condition_text(ready)),
         verdict=verdict,
         created=created(obj),
     )
 
 
-def _reason(obj: KubeObject, ready: Condition | None, verdict: HealthStatus) -> str:
-    if is_deleting(obj):
-        return "Deleting"
-    if ready is not None and ready.status != TRUE and ready.reason:
-        return ready.reason
-    return "" if verdict.health is Health.HEALTHY else str(verdict.health)
-
-
 def kind_made_by(definition: KubeObject) -> Kind:
-    """Return the kind whose instances a definition is for."""
+    """Return the kind that a definition defines."""
     schema = mapping(definition, "spec", "schema")
     group = text_at(schema, "group") or KRO_GROUP
     return Kind(group, text_at(schema, "apiVersion"), text_at(schema, "kind"))
 
 
 def is_deleting(obj: KubeObject) -> bool:
-    """Say whether an object is on its way out."""
+    """Return True if the object has a deletionTimestamp."""
     return mapping(obj, "metadata").get("deletionTimestamp") is not None
 
 
 def in_order(objects: Iterable[KubeObject]) -> list[KubeObject]:
-    """Sort as people look things up: by kind, namespace, name."""
-    return sorted(objects, key=lambda each: _order(ObjectRef.of(each)))
-
-
-def _order(ref: ObjectRef) -> tuple[str, str, str, str]:
-    return ref.kind.kind, ref.kind.group, ref.namespace, ref.name
+    """Sort by kind, namespace and name."""
+    by_ref = [(ObjectRef.of(obj), obj) for obj in objects]
+    by_ref.sort(
+        key=lambda pair: (pair[0].kind.kind, pair[0].kind.group, pair[0].namespace, pair[0].name)
+    )
+    return [obj for _, obj in by_ref]
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A node of a definition of which no object was found, and why that may be."""
+    """A node of a definition without an object, and the likely reason."""
 
     node: str
     what: str
@@ -142,7 +142,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """An object in the tree of an instance, with what it made."""
+    """An object in the tree of an instance, with its children."""
 
     object: KubeObject = field(repr=False)
     node: str  # which node of its definition it is; empty for the root
@@ -158,11 +158,11 @@ class Branch:
 
     @property
     def is_healthy(self) -> bool:
-        """Say whether there is nothing to do about it."""
+        """Return True if the object is healthy."""
         return self.verdict.health is Health.HEALTHY
 
     def walk(self) -> Iterator["Branch"]:
-        """Give this branch and all within, top to bottom."""
+        """Yield this branch and all below it, top to bottom."""
         yield self
         for branch in self.branches:
             yield from branch.walk()
@@ -189,24 +189,28 @@ class Branch:
 
 
 Family = Mapping[str, Sequence[KubeObject]]  # children by the uid of their instance
-Definitions = Mapping[GroupKind, KubeObject]  # by the kind they make
+Definitions = Mapping[GroupKind, KubeObject]  # by the kind they define
 
 
 def by_kind_made(definitions: Iterable[KubeObject]) -> dict[GroupKind, KubeObject]:
-    """Index definitions by what they make."""
+    """Index definitions by the kind they define."""
     return {GroupKind.of(kind_made_by(each)): each for each in definitions}
 
 
 def is_instance(obj: KubeObject, definitions: Definitions) -> bool:
-    """Say whether an object is an instance of a definition, also of one that has gone."""
+    """Return True if an object is an instance of a definition, also of a deleted one."""
     return GroupKind.of(ObjectRef.of(obj).kind) in definitions or has_inventory(obj)
 
 
 def grow(
     obj: KubeObject, family: Family, definitions: Definitions, above: tuple[str, ...] = ()
 ) -> Branch:
-    """Return the tree of an object; what it was grown from already is not grown again."""
-    node = _node(obj) if above else ""
+    """Return the tree of an object; an object that is its own ancestor is not expanded again."""
+    node = ""
+    if above:
+        labels = mapping(obj, "metadata", "labels")
+        node, index = text_at(labels, NODE_ID), text_at(labels, COLLECTION_INDEX)
+        node = f"{node}[{index}]" if index else node
     if not is_instance(obj, definitions):
         return Branch(obj, node, workload_health(obj))
     uid = text_at(obj, "metadata", "uid")
@@ -218,13 +222,13 @@ def grow(
     branches = tuple(grow(each, family, definitions, (*above, uid)) for each in children)
     definition = definitions.get(GroupKind.of(ObjectRef.of(obj).kind))
     present = {text_at(each, "metadata", "labels", NODE_ID) for each in children}
-    # Of an instance that goes, nothing is missing.
+    # Children of an instance that is being deleted are not missing.
     absent = () if definition is None or is_deleting(obj) else _absent(definition, present)
     return Branch(obj, node, health(obj), branches, tuple(absent))
 
 
 def outermost(roots: Iterable[KubeObject], family: Family) -> list[KubeObject]:
-    """Leave out instances that are shown within another."""
+    """Return the roots without instances that are children of another one."""
     listed = list(roots)
     shown = {text_at(each, "metadata", "uid") for each in listed}
     parents = {text_at(child, "metadata", "uid"): uid for uid in family for child in family[uid]}
@@ -238,12 +242,6 @@ def outermost(roots: Iterable[KubeObject], family: Family) -> list[KubeObject]:
         return False
 
     return [each for each in listed if not is_within(text_at(each, "metadata", "uid"))] or listed
-
-
-def _node(obj: KubeObject) -> str:
-    labels = mapping(obj, "metadata", "labels")
-    node, index = text_at(labels, NODE_ID), text_at(labels, COLLECTION_INDEX)
-    return f"{node}[{index}]" if index else node
 
 
 def _order_of_child(obj: KubeObject) -> tuple[int, str, int, ObjectRef]:
@@ -273,7 +271,7 @@ def _absent(definition: KubeObject, present: set[str]) -> Iterator[Absent]:
 
 
 def _what(template: KubeObject) -> str:
-    """Name what a template makes; a name that is an expression says nothing."""
+    """Name the object of a template; a name that is an expression is left out."""
     ref = ObjectRef.of(template)
     is_known = ref.name and "${" not in ref.name
     return f"{ref.kind.kind}/{ref.name}" if is_known else ref.kind.kind
@@ -294,25 +292,25 @@ class Written:
 
     @property
     def short(self) -> str:
-        """Say it as a cell of a table does: `gitops/shop apps/front.yaml@1a2b3c4`."""
+        """Format it for a cell of a table: `gitops/shop apps/front.yaml@1a2b3c4`."""
         at = f"@{self.revision[:7]}" if self.revision else ""
         return f"{self.source} {self.path}{at}".strip()
 
 
 def written(obj: KubeObject) -> Written | None:
-    """Return where an object is written, if it says so."""
+    """Return where an object is written, if its annotations name the place."""
     annotations = mapping(obj, "metadata", "annotations")
     source, path = text_at(annotations, SOURCE), text_at(annotations, SOURCE_PATH)
     return Written(source, path, text_at(annotations, REVISION)) if source or path else None
 
 
 def created(obj: KubeObject) -> datetime | None:
-    """Return when an object was made."""
+    """Return when an object was created."""
     return parse_time(mapping(obj, "metadata").get("creationTimestamp"))
 
 
 def age(since: datetime | None, now: datetime) -> str:
-    """Print how long ago something was, as `kubectl get` does: two units at most."""
+    """Format the time since a moment as `kubectl get` does: two units at most."""
     if since is None:
         return "<unknown>"
     return format_span(max(now - since, timedelta()))

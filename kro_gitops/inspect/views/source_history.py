@@ -1,12 +1,11 @@
 """
-What a source ran before, how to count back in it, and the pin that goes there.
+The history of a source, the numbers of its revisions, and the pin for a rollback.
 
-The history lists attempts, newest first. Counting begins at what runs now, which is 0: 1 is what
-ran before it. A revision that never ran has no number, and one that ran twice has one.
+The history lists attempts, newest first. Counting begins at the running revision, which is 0; 1 is
+the one before it. A revision that never ran has no number, and one that ran twice has one.
 """
 
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +20,7 @@ from kube_objects.times import format_time, parse_time
 _FULL = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _PART = re.compile("[0-9a-f]{7,63}")
 _NEVER_RAN = "Failed"
+_MARKS = (("created", "+"), ("changed", "~"), ("pruned", "-"), ("failed", "!"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,48 +50,37 @@ class Attempt:
 
 def attempts(source: KubeObject) -> tuple[Attempt, ...]:
     """Return the history with its numbers, newest first."""
-    return tuple(_numbered(source))
-
-
-def _numbered(source: KubeObject) -> Iterator[Attempt]:
     listed = mapping(source, "status").get("history")
     found = [mapping(each) for each in (listed if isinstance(listed, list) else ())]
     running = commit_of(text_at(source, "status", "lastAppliedRevision"))
     commits = [commit_of(text_at(each, "revision")) for each in found]
     start = commits.index(running) if running in commits else -1
     counted: set[str] = set()
-    for at, raw in enumerate(found):
-        is_running = at == start
-        is_past = at > start and text_at(raw, "result") != _NEVER_RAN
-        is_new = commits[at] not in counted
+    numbered = []
+    for at, entry in enumerate(found):
+        is_past = at > start and text_at(entry, "result") != _NEVER_RAN
         number = None
-        if is_running or (is_past and is_new):
+        if at == start or (is_past and commits[at] not in counted):
             counted.add(commits[at])
             number = len(counted) - (1 if start >= 0 else 0)
-        yield _attempt(raw, number)
-
-
-def _attempt(raw: Mapping[str, Any], number: int | None) -> Attempt:
-    return Attempt(
-        number,
-        text_at(raw, "revision"),
-        text_at(raw, "result"),
-        parse_time(raw.get("started")),
-        parse_time(raw.get("finished")),
-        text_at(raw, "author"),
-        first_line(text_at(raw, "message")),
-        _changes(raw),
-    )
-
-
-def _changes(raw: Mapping[str, Any]) -> str:
-    """Print how much was done: `+3 ~2 -1`, and `!1` for what failed."""
-    marks = (("created", "+"), ("changed", "~"), ("pruned", "-"), ("failed", "!"))
-    return " ".join(f"{mark}{whole(raw, key)}" for key, mark in marks if whole(raw, key))
+        # `+3 ~2 -1`, and `!1` for failures
+        changes = " ".join(f"{mark}{n}" for key, mark in _MARKS if (n := whole(entry, key)))
+        attempt = Attempt(
+            number,
+            text_at(entry, "revision"),
+            text_at(entry, "result"),
+            parse_time(entry.get("started")),
+            parse_time(entry.get("finished")),
+            text_at(entry, "author"),
+            first_line(text_at(entry, "message")),
+            changes,
+        )
+        numbered.append(attempt)
+    return tuple(numbered)
 
 
 def commit_before(source: KubeObject, number: int) -> str:
-    """Return the commit that ran so many revisions ago, or say which there are."""
+    """Return the commit of a number; the error for an unknown one lists the history."""
     listed = [each for each in attempts(source) if each.number]
     found = next((each.commit for each in listed if each.number == number), None)
     if found is None:
@@ -104,13 +93,13 @@ def commit_before(source: KubeObject, number: int) -> str:
 
 
 def commit_named(source: KubeObject, text: str) -> str:
-    """Return the commit that is meant: one in full, or the start of one in the history."""
-    wanted = text.lower()
-    if _FULL.fullmatch(wanted):
-        return wanted
+    """Return the commit of a full id, or of the start of one in the history."""
+    start = text.lower()
+    if _FULL.fullmatch(start):
+        return start
     listed = attempts(source)
-    found = {each.commit for each in listed if each.commit.startswith(wanted)}
-    if not _PART.fullmatch(wanted) or len(found) != 1:
+    found = {each.commit for each in listed if each.commit.startswith(start)}
+    if not _PART.fullmatch(start) or len(found) != 1:
         raise UserError(
             "no-such-revision",
             f"'{text}' names no commit of the history",
@@ -138,7 +127,7 @@ class Reason:
 
 
 def pin(commit: str, reason: Reason) -> dict[str, Any]:
-    """Return the changes of a source that pin it; what an older pin said goes."""
+    """Return the merge patch that pins a source; it replaces an older pin."""
     expires = format_time(reason.expires) if reason.expires else None
-    wanted = {"commit": commit, "reason": reason.text, "by": reason.by or None, "expires": expires}
-    return {"spec": {"pin": wanted}}
+    fields = {"commit": commit, "reason": reason.text, "by": reason.by or None, "expires": expires}
+    return {"spec": {"pin": fields}}

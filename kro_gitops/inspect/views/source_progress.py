@@ -1,10 +1,9 @@
 """
-Waiting for a source: each state that is seen in, lines to print and at the end an outcome out.
+Waiting for a source: from each state that is seen, lines to print and at the end an outcome.
 
-The events of a watch are handed in one by one; when time is up, whoever counted it says so.
+The caller passes the events of a watch one by one, and calls `timed_out` when the time is over.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kro_gitops.inspect.views.instances import first_line, is_deleting, text_at
@@ -32,17 +31,17 @@ _SEPARATOR = " · "
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What must have come about before waiting ends."""
+    """The state for which the command waits."""
 
     generation: int = 0  # the spec that must have been read
     request: str = ""  # the request that must have been answered
     commit: str = ""  # the commit that must run
-    suspended: bool = False  # it must be at rest, instead of ready
+    suspended: bool = False  # it must be suspended, instead of ready
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was said so far, so that it is not said again."""
+    """What was printed so far, so that it is not printed again."""
 
     phase: str = ""
     conditions: frozenset[tuple[str, str, str]] | None = None  # None: nothing was seen
@@ -60,7 +59,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What follows from one state: lines for a log, one line for a terminal, perhaps the end."""
+    """The result of one state: lines for a log, one line for a terminal, perhaps the outcome."""
 
     seen: Seen
     lines: tuple[str, ...]
@@ -69,24 +68,29 @@ class Step:
 
 
 def step(seen: Seen, goal: Goal, source: KubeObject | None) -> Step:
-    """Take one state of a source into account; `None` means that it is gone."""
+    """Compare one state of a source with the last; `None` means that it was deleted."""
     if source is None:
         return Step(seen, (), "", Outcome(is_good=False, headline="the source was deleted"))
     phase = f"{text_at(source, 'status', 'phase')} {_revision(source)}".strip()
     conditions = frozenset(
         (each.type, each.status, each.reason or "")
         for each in parse_conditions(source)
-        if each.type != RECONCILING  # the phase says as much
+        if each.type != RECONCILING  # the phase has the same information
     )
     lines = [live_text(source)] if phase and phase != seen.phase else []
     if seen.conditions is not None:
-        lines += _changes(source, seen.conditions, conditions)
+        for type_, status, reason in sorted(conditions - seen.conditions):
+            why = condition_text(find_condition(source, type_))
+            text = ": ".join(filter(None, (reason, first_line(why) if why != reason else "")))
+            lines.append(f"{type_}={status}" + (f" ({text})" if text else ""))
+        gone = {each[0] for each in seen.conditions} - {each[0] for each in conditions}
+        lines += [f"{type_} is over" for type_ in sorted(gone)]
     now = Seen(phase, conditions)
     return Step(now, tuple(lines), live_text(source), _outcome(goal, source))
 
 
 def live_text(source: KubeObject) -> str:
-    """Say in a few words what is being done: `Applying 12/40 · main@1a2b3c4`."""
+    """Format the present activity: `Applying 12/40 · main@1a2b3c4`."""
     phase = text_at(source, "status", "phase") or "waiting to be picked up"
     number = counts(source) if phase in _COUNTED else ""
     return _SEPARATOR.join(filter(None, (f"{phase} {number}".rstrip(), _revision(source))))
@@ -96,24 +100,17 @@ def _revision(source: KubeObject) -> str:
     return short_revision(text_at(source, "status", "lastAttemptedRevision"))
 
 
-def _changes(
-    source: KubeObject,
-    before: frozenset[tuple[str, str, str]],
-    after: frozenset[tuple[str, str, str]],
-) -> Iterator[str]:
-    for type_, status, reason in sorted(after - before):
-        why = condition_text(find_condition(source, type_))
-        said = ": ".join(filter(None, (reason, first_line(why) if why != reason else "")))
-        yield f"{type_}={status}" + (f" ({said})" if said else "")
-    for type_ in sorted({each[0] for each in before} - {each[0] for each in after}):
-        yield f"{type_} is over"
-
-
 def _outcome(goal: Goal, source: KubeObject) -> Outcome | None:
     if is_deleting(source):
         return failed(source, "is being deleted")
     if goal.suspended:
-        return _rest(goal, source)
+        if not is_suspended(source):
+            return failed(source, "was resumed by another client")
+        is_read = whole(mapping(source, "status"), "observedGeneration") >= goal.generation
+        phase = text_at(source, "status", "phase")
+        if is_read and (is_true(source, SUSPENDED) or phase == SUSPENDED):
+            return Outcome(is_good=True, headline=f"{_name(source)} is {suspension(source)}")
+        return None
     if is_suspended(source):
         return failed(source, f"is {suspension(source)}")
     if not _is_settled(goal, source):
@@ -123,18 +120,8 @@ def _outcome(goal: Goal, source: KubeObject) -> Outcome | None:
     return failed(source, f"is not ready: {_why(source)}")
 
 
-def _rest(goal: Goal, source: KubeObject) -> Outcome | None:
-    if not is_suspended(source):
-        return failed(source, "was resumed by another client")
-    is_read = whole(mapping(source, "status"), "observedGeneration") >= goal.generation
-    phase = text_at(source, "status", "phase")
-    if is_read and (is_true(source, SUSPENDED) or phase == SUSPENDED):
-        return Outcome(is_good=True, headline=f"{_name(source)} is {suspension(source)}")
-    return None
-
-
 def _is_settled(goal: Goal, source: KubeObject) -> bool:
-    """Say whether what is reported is the answer to what was asked."""
+    """Return True if the status answers the request."""
     status, found = mapping(source, "status"), find_condition(source, READY)
     if goal.request and status.get("lastHandledReconcileAt") != goal.request:
         return False
@@ -152,7 +139,7 @@ def _is_settled(goal: Goal, source: KubeObject) -> bool:
 
 
 def ready(source: KubeObject) -> Outcome:
-    """Say that all is well."""
+    """Return the outcome of a source that is ready."""
     revision = short_revision(text_at(source, "status", "lastAppliedRevision"))
     at, number = f" at {revision}" if revision else "", counts(source)
     objects = f": {number} objects ready" if number else ""
@@ -160,20 +147,17 @@ def ready(source: KubeObject) -> Outcome:
 
 
 def failed(source: KubeObject, what: str) -> Outcome:
-    """Say what is wrong, where, and what to do."""
+    """Return the outcome of a failure: the failures with their places, and advice."""
     lines = tuple(failure_lines(source))
     hint = advice(source, has_failures=bool(lines))
     return Outcome(is_good=False, headline=f"{_name(source)} {what}", failures=lines, hint=hint)
 
 
 def timed_out(source: KubeObject, waited: str) -> Outcome:
-    """Say how far it came in the time that there was."""
-    return failed(source, f"is not done after {waited}: {live_text(source)}{_still(source)}")
-
-
-def _still(source: KubeObject) -> str:
-    said = _why(source) if not is_true(source, READY) else ""
-    return f"{_SEPARATOR}{said}" if said else ""
+    """Return the outcome when the time is over: how far it came."""
+    why = _why(source) if not is_true(source, READY) else ""
+    still = f"{_SEPARATOR}{why}" if why else ""
+    return failed(source, f"is not done after {waited}: {live_text(source)}{still}")
 
 
 def _why(source: KubeObject) -> str:

@@ -1,11 +1,11 @@
 """
-Sources → what a table, a tree or a line shows of them.
+Rows, trees and lines about sources.
 
-Objects in, plain data out. The status is read as the controller writes it, and nothing in it is
-taken for granted: a source that nobody has picked up yet has none.
+Pure functions from objects to data. No field of the status is taken for granted: a source that the
+controller has not picked up yet has none.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,17 +21,17 @@ from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.times import parse_time
 
 RECONCILING, STALLED, PINNED, SUSPENDED = "Reconciling", "Stalled", "Pinned", "Suspended"
-# Conditions that are there only while something is to be known; the most urgent first.
+# Conditions that are present only if there is something to report; the most urgent first.
 NOTABLE = (
-    *("FetchFailed", "ForeignOwner", "Conflict", "PruneBlocked", "DependencyNotReady"),
+    *("FetchFailed", "Stale", "ForeignOwner", "Conflict", "PruneBlocked", "DependencyNotReady"),
     *(STALLED, PINNED),
 )
-_SHORT = 7  # digits of a commit that people read
+_SHORT = 7  # digits of a commit that are shown
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFailure:
-    """One thing that went wrong, as the status lists it, and where it is written."""
+    """A failure or warning of the status, and its place in git."""
 
     object: str
     file: str
@@ -52,7 +52,7 @@ class ListedFailure:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A source: what it runs, and how it is."""
+    """A source: its revision and its state."""
 
     ref: ObjectRef
     ready: str  # True, False, Unknown, or a dash
@@ -80,7 +80,7 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """Name the object as trees do."""
+        """Return the name of the object in a tree."""
         place = f" in {self.namespace}" if self.namespace else ""
         return f"{self.group_kind.kind}/{self.name}{place}"
 
@@ -94,9 +94,10 @@ class Entry:
 
 
 def source_row(source: KubeObject) -> SourceRow:
-    """Sum up a source."""
+    """Summarize a source."""
     spec, status = mapping(source, "spec"), mapping(source, "status")
     ready = find_condition(source, READY)
+    paths = spec["paths"] if isinstance(spec.get("paths"), list) else []
     return SourceRow(
         ref=ObjectRef.of(source),
         ready=(ready.status if ready else "") or NONE,
@@ -106,30 +107,30 @@ def source_row(source: KubeObject) -> SourceRow:
         created=created(source),
         message=message_of(source),
         url=without_secrets(text_at(spec, "url")),
-        paths=",".join(_texts(spec.get("paths"))) or ".",
+        paths=",".join(path for path in paths if isinstance(path, str)) or ".",
         synced=last_sync(source),
         author=text_at(status, "commit", "author") or NONE,
     )
 
 
 def message_of(source: KubeObject) -> str:
-    """Say in one line what is to be known about a source; nothing if all is well."""
+    """Return one line on what is wrong with a source; empty if it is healthy."""
     verdict = source_verdict(source)
     parts = [] if verdict.health is Health.HEALTHY else [first_line(verdict.message)]
     for type_ in NOTABLE:
         found = find_condition(source, type_)
         if found is not None and found.status == TRUE:
             parts.append(f"{type_}: {first_line(condition_text(found))}")
-    said: list[str] = []
+    kept: list[str] = []
     for part in filter(None, parts):
-        # Ready repeats the words of what keeps it from being True.
-        if not any(part.endswith(other) or other.endswith(part) for other in said):
-            said.append(part)
-    return " · ".join(said)
+        # Ready repeats the message of the condition that keeps it from being True.
+        if not any(part.endswith(other) or other.endswith(part) for other in kept):
+            kept.append(part)
+    return " · ".join(kept)
 
 
 def source_verdict(source: KubeObject) -> HealthStatus:
-    """Say how a source is; the first line that fits decides."""
+    """Return the health of a source; the first rule that matches decides."""
     status = mapping(source, "status")
     ready, reconciling = find_condition(source, READY), find_condition(source, RECONCILING)
     if is_deleting(source):
@@ -151,18 +152,18 @@ def source_verdict(source: KubeObject) -> HealthStatus:
 
 
 def is_suspended(source: KubeObject) -> bool:
-    """Say whether a source is to be left alone."""
+    """Return True if a source is suspended."""
     return mapping(source, "spec").get("suspend") is True
 
 
 def suspension(source: KubeObject) -> str:
-    """Say that a source is suspended, and why if somebody said it."""
+    """Return `suspended`, with the reason if there is one."""
     reason = text_at(source, "metadata", "annotations", SUSPEND_REASON)
     return f"suspended: {reason}" if reason else "suspended"
 
 
 def is_true(source: KubeObject, type_: str) -> bool:
-    """Say whether a condition is there and True."""
+    """Return True if a condition is there and True."""
     found = find_condition(source, type_)
     return found is not None and found.status == TRUE
 
@@ -182,7 +183,7 @@ def last_sync(source: KubeObject) -> datetime | None:
 
 
 def failures(source: KubeObject, kind: str = "failures") -> tuple[ListedFailure, ...]:
-    """Return what went wrong, or what is worth a warning."""
+    """Return the failures, or the warnings, of the status."""
     listed = mapping(source, "status").get(kind)
     found = filter(None, map(mapping, listed if isinstance(listed, list) else ()))
     return tuple(
@@ -199,30 +200,24 @@ def failures(source: KubeObject, kind: str = "failures") -> tuple[ListedFailure,
 
 
 def failure_lines(source: KubeObject) -> list[str]:
-    """Print what went wrong, a line each, and how much more there is."""
+    """Return the failures, a line each, and the number of those that the status omits."""
     omitted = whole(mapping(source, "status"), "failuresOmitted")
     lines = list(map(str, failures(source)))
     return [*lines, f"and {omitted} more"] if omitted else lines
 
 
 def entries(inventories: Iterable[KubeObject]) -> list[Entry]:
-    """Return what a source applied, in the order in which it does so."""
-    found = [
-        entry
-        for inventory in inventories
-        for key, value in mapping(inventory, "entries").items()
-        for entry in _entry(key, mapping(value))
-    ]
+    """Return the objects that a source applied, in the order of application."""
+    found = []
+    for inventory in inventories:
+        for key, value in mapping(inventory, "entries").items():
+            parts = key.split("/")
+            if len(parts) != 4:
+                continue  # not a key of ours
+            group, kind, namespace, name = parts
+            texts = [text_at(mapping(value), field) for field in ("stage", "path", "revision")]
+            found.append(Entry(GroupKind(kind, group), namespace, name, *texts))
     return sorted(found, key=_order)
-
-
-def _entry(key: str, value: Mapping[str, Any]) -> Iterator[Entry]:
-    parts = key.split("/")
-    if len(parts) != 4:
-        return  # not a key of ours
-    group, kind, namespace, name = parts
-    said = (text_at(value, "stage"), text_at(value, "path"), text_at(value, "revision"))
-    yield Entry(GroupKind(kind, group), namespace, name, *said)
 
 
 def _order(entry: Entry) -> tuple[int, str, GroupKind, str, str]:
@@ -232,7 +227,7 @@ def _order(entry: Entry) -> tuple[int, str, GroupKind, str, str]:
 
 
 def short_revision(revision: str) -> str:
-    """Return a revision as people read it: `main@1a2b3c4`, or `1a2b3c4` alone."""
+    """Shorten a revision: `main@1a2b3c4`, or `1a2b3c4` alone."""
     name, at, _ = revision.rpartition("@")
     return f"{name}{at}{commit_of(revision)[:_SHORT]}"
 
@@ -243,7 +238,7 @@ def commit_of(revision: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """Leave out what stands before the host: a password has no place on a screen."""
+    """Remove user and password from a URL; ssh keeps the user."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -257,7 +252,3 @@ def whole(section: Mapping[str, Any], key: str) -> int:
     """Return a whole number; 0 where there is none."""
     value = section.get(key)
     return value if type(value) is int else 0
-
-
-def _texts(value: object) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -1,8 +1,8 @@
 """
-Which IP addresses are of the public internet.
+Which IP addresses belong to the public internet.
 
-A name in a URL may stand for any address, ours included: the metadata service of a cloud, a
-database beside us. Python's `ipaddress` knows the registries; added is what they leave open
+A name in a URL may resolve to any address, internal ones included: the metadata service of a cloud,
+a database in our network. Python's `ipaddress` knows the registries; added is what they leave open
 (addresses that carry another one inside, and a public one that only a cloud answers).
 """
 
@@ -14,7 +14,7 @@ _SPECIAL: tuple[tuple[IPv4Network | IPv6Network, str], ...] = (
     (IPv4Network("168.63.129.16/32"), "a service of the cloud platform"),  # public, but Azure's own
     (IPv4Network("100.64.0.0/10"), "private (shared address space)"),
     (IPv4Network("192.0.0.0/24"), "private (protocol assignments)"),  # a cloud's metadata, too
-    (IPv6Network("3fff::/20"), "private (documentation)"),  # older Pythons have not heard of it
+    (IPv6Network("3fff::/20"), "private (documentation)"),  # older Pythons do not know it
     (IPv6Network("fec0::/10"), "private (site-local)"),
     (IPv6Network("64:ff9b:1::/48"), "private (local NAT64)"),
 )
@@ -23,7 +23,7 @@ _COMPATIBLE = IPv6Network("::/96")
 
 
 def refused_address(ip: str) -> str:
-    """Say why an IP address is none of the public internet; empty if it is one."""
+    """Return why an IP address is not on the public internet; empty if it is."""
     try:
         address = ip_address(ip)
     except ValueError:
@@ -31,7 +31,18 @@ def refused_address(ip: str) -> str:
     reason = _plain_reason(address)
     if reason or isinstance(address, IPv4Address):
         return reason
-    for inner, form in _inner_addresses(address):
+    # The IPv4 addresses that an IPv6 address leads to.
+    found: list[tuple[IPv4Address, str]] = []
+    low = IPv4Address(int(address) & 0xFFFFFFFF)
+    if address in _NAT64:
+        found.append((low, "NAT64"))
+    if address in _COMPATIBLE:
+        found.append((low, "IPv4-compatible"))
+    if address.sixtofour is not None:
+        found.append((address.sixtofour, "6to4"))
+    if address.teredo is not None:
+        found.extend((each, "Teredo") for each in address.teredo)
+    for inner, form in found:
         inner_reason = _plain_reason(inner)
         if inner_reason:
             return f"{inner_reason}, as {form}"
@@ -55,11 +66,7 @@ def _plain_reason(address: _IPAddress) -> str:
     for holds, reason in flags:
         if holds:
             return reason
-    return _rest_reason(address)
-
-
-def _rest_reason(address: _IPAddress) -> str:
-    # NAT64 and IPv4-compatible addresses are judged by what is inside them.
+    # Of these, the IPv4 address inside decides.
     if isinstance(address, IPv6Address) and (address in _NAT64 or address in _COMPATIBLE):
         return ""
     if isinstance(address, IPv6Address) and (address.sixtofour or address.teredo):
@@ -67,18 +74,3 @@ def _rest_reason(address: _IPAddress) -> str:
     if address.is_private:
         return "private"
     return "" if address.is_global and not address.is_reserved else "reserved"
-
-
-def _inner_addresses(address: IPv6Address) -> list[tuple[IPv4Address, str]]:
-    """List the IPv4 addresses that an IPv6 address leads to."""
-    found = []
-    low = IPv4Address(int(address) & 0xFFFFFFFF)
-    if address in _NAT64:
-        found.append((low, "NAT64"))
-    if address in _COMPATIBLE:
-        found.append((low, "IPv4-compatible"))
-    if address.sixtofour is not None:
-        found.append((address.sixtofour, "6to4"))
-    if address.teredo is not None:
-        found.extend((each, "Teredo") for each in address.teredo)
-    return found

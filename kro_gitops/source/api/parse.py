@@ -1,9 +1,9 @@
 """
 The spec of a `GitSource` → `SourceSpec`, and back.
 
-An object from a cluster has passed its CRD, one made on a command line has not, and one that was
-stored under another version of the CRD may not pass this one: so all are held against the schema
-again. Whoever reads gets either a spec that cannot be wrong, or every problem in one error.
+An object from a cluster has passed its CRD, one from a command line has not, and one that was
+stored under another version of the CRD may not pass this one: so all are validated against the
+schema again. Callers get either a valid spec, or every problem in one error.
 """
 
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ _CHECKS = Checks(rules=check_rules)
 
 
 class InvalidSourceError(UserError):
-    """A spec that cannot be followed, with every problem found."""
+    """An invalid spec, with every problem found."""
 
     def __init__(self, source: ObjectRef, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -64,32 +64,37 @@ class InvalidSourceError(UserError):
 
 
 def read_spec(obj: KubeObject, defaults: Defaults) -> SourceSpec:
-    """Return what a source wants; raise `InvalidSourceError` with every problem."""
+    """Return the spec of a source; raise `InvalidSourceError` with every problem."""
     source = ObjectRef.of(obj)
     looked_at = {name: part for name, part in obj.items() if name != "status"}
-    problems = list(map(_plain, validate(looked_at, GIT_SOURCE_SCHEMA, _CHECKS)))
+    # Our rules have messages that name the remedy: the expression adds nothing.
+    problems = [
+        replace(problem, hint="") if problem.code == "rule-violated" else problem
+        for problem in validate(looked_at, GIT_SOURCE_SCHEMA, _CHECKS)
+    ]
     if any(each.code in _SHAPE for each in problems):
         raise InvalidSourceError(source, problems)
     spec = apply_defaults(obj["spec"], SPEC_SCHEMA, whole=False)
     own = list(check_spec(source, spec, defaults))
-    told = {each.spot.path for each in own}  # in better words than a pattern's
-    problems = [*(each for each in problems if each.spot.path not in told), *own]
+    reported = {each.spot.path for each in own}  # in better words than a pattern's
+    problems = [*(each for each in problems if each.spot.path not in reported), *own]
     if problems:
         raise InvalidSourceError(source, problems)
     return _spec(spec, source.namespace, defaults)
 
 
-def _plain(problem: Problem) -> Problem:
-    """Leave out the expression of a rule: ours say in words what to do."""
-    return replace(problem, hint="") if problem.code == "rule-violated" else problem
-
-
 def _spec(spec: _Part, namespace: str, defaults: Defaults) -> SourceSpec:
-    drift = spec.get("drift", {})
+    ref, drift = spec.get("ref", {}), spec.get("drift", {})
+    verify, brake = spec.get("verify"), spec.get("maxPrune")
+    tracking, webhook = spec.get("tracking"), spec.get("webhook")
+    paths = tuple(dict.fromkeys(map(check_path, spec.get("paths", []))))
     return SourceSpec(
         url=spec["url"],
-        ref=_ref(spec.get("ref", {})),
-        paths=_paths(spec.get("paths", [])),
+        ref=WantedRef(
+            **{name: text for name, text in ref.items() if name != "semverFilter"},
+            semver_filter=ref.get("semverFilter", ""),
+        ),
+        paths=() if "" in paths else paths,  # the repository itself includes all others
         ignore=spec.get("ignore", ""),
         interval=seconds(spec["interval"]),
         timeout=seconds(spec["timeout"]),
@@ -98,13 +103,16 @@ def _spec(spec: _Part, namespace: str, defaults: Defaults) -> SourceSpec:
         secret=_secret(spec),
         proxy_secret=_secret(spec, "proxySecretRef"),
         filters_blobs=spec["blobFilter"],
-        verify=_verify(spec["verify"]) if "verify" in spec else None,
+        verify=verify and Verify(VerifyMode(verify["mode"]), _secret(verify)),
         prune=spec["prune"],
-        brake=_brake(spec["maxPrune"]) if "maxPrune" in spec else Brake(),
+        brake=Brake(float(brake["percent"]), brake["count"]) if brake is not None else Brake(),
         allows_empty=spec["allowEmpty"],
         deletion_policy=DeletionPolicy(spec["deletionPolicy"]),
         drift=DriftMode(drift.get("mode", DriftMode.CORRECT)),
-        ignore_differences=tuple(map(_ignore_rule, drift.get("ignore", []))),
+        ignore_differences=tuple(
+            IgnoreRule(tuple(rule["paths"]), **rule.get("target", {}))
+            for rule in drift.get("ignore", [])
+        ),
         adopt=spec["adopt"],
         force=spec["force"],
         wait=spec["wait"],
@@ -115,9 +123,21 @@ def _spec(spec: _Part, namespace: str, defaults: Defaults) -> SourceSpec:
             Dependency(other.get("namespace", namespace), other["name"])
             for other in spec.get("dependsOn", [])
         ),
-        tracking=_tracking(spec["tracking"]) if "tracking" in spec else Tracking(),
-        notifications=tuple(map(_notification, spec.get("notifications", []))),
-        webhook=_webhook(spec["webhook"]) if "webhook" in spec else None,
+        tracking=Tracking(
+            TrackingMode(tracking["mode"]),
+            tracking.get("application", ""),
+            tracking["argocdNamespace"],
+        )
+        if tracking is not None
+        else Tracking(),
+        notifications=tuple(
+            Notification(
+                _secret(each), NotificationType(each["type"]), tuple(each.get("events", ()))
+            )
+            for each in spec.get("notifications", [])
+        ),
+        webhook=webhook
+        and Webhook(_secret(webhook), Forge(webhook["forge"]) if "forge" in webhook else None),
         pin=Pin(**spec["pin"]) if "pin" in spec else None,
     )
 
@@ -125,30 +145,6 @@ def _spec(spec: _Part, namespace: str, defaults: Defaults) -> SourceSpec:
 def _secret(part: _Part, field: str = "secretRef") -> str:
     name: str = part[field]["name"] if field in part else ""
     return name
-
-
-def _ref(ref: _Part) -> WantedRef:
-    return WantedRef(
-        **{name: text for name, text in ref.items() if name != "semverFilter"},
-        semver_filter=ref.get("semverFilter", ""),
-    )
-
-
-def _paths(paths: list[str]) -> tuple[str, ...]:
-    plain = tuple(dict.fromkeys(map(check_path, paths)))
-    return () if "" in plain else plain  # with the repository itself, all is wanted
-
-
-def _verify(verify: _Part) -> Verify:
-    return Verify(VerifyMode(verify["mode"]), _secret(verify))
-
-
-def _brake(brake: _Part) -> Brake:
-    return Brake(float(brake["percent"]), brake["count"])
-
-
-def _ignore_rule(rule: _Part) -> IgnoreRule:
-    return IgnoreRule(tuple(rule["paths"]), **rule.get("target", {}))
 
 
 def _allow(allow: _Part) -> Allow:
@@ -159,23 +155,3 @@ def _allow(allow: _Part) -> Allow:
         rgds=allow["rgds"],
         instances_of=tuple(allow.get("instancesOf", ())),
     )
-
-
-def _tracking(tracking: _Part) -> Tracking:
-    return Tracking(
-        TrackingMode(tracking["mode"]),
-        tracking.get("application", ""),
-        tracking["argocdNamespace"],
-    )
-
-
-def _notification(notification: _Part) -> Notification:
-    return Notification(
-        _secret(notification),
-        NotificationType(notification["type"]),
-        tuple(notification.get("events", ())),
-    )
-
-
-def _webhook(webhook: _Part) -> Webhook:
-    return Webhook(_secret(webhook), Forge(webhook["forge"]) if "forge" in webhook else None)

@@ -1,10 +1,10 @@
 """
 Text that may be shown: secrets in it are replaced by `***`.
 
-What git, ssh and HTTP servers say goes to logs, conditions and comments, and they quote URLs and
-headers as they got them. Two nets, because each has holes: the shapes that secrets have (user
-info in URLs, headers, tokens of the great forges, private keys), and the secrets we know
-ourselves, also as they look when encoded. Losing a harmless word is better than showing a key.
+The output of git, ssh and HTTP servers goes to logs, conditions and comments, and it quotes URLs
+and headers. Two filters, because each misses some: the shapes that secrets have (user info in
+URLs, headers, tokens of the large forges, private keys), and the secrets that we know, also in
+their encoded forms. Losing a harmless word is better than showing a key.
 """
 
 import json
@@ -66,23 +66,17 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def redact(text: str, secrets: Iterable[str | bytes] = (), *, limit: int = 0) -> str:
     """Return the text with every secret masked; at most `limit` characters of it, if given."""
-    known = _pattern(secrets)
-    if known is not None:
-        text = known.sub(MASK, text)
+    forms = {form for secret in secrets for form in _forms(secret)}
+    if forms:
+        # The longest first: a secret may begin with another.
+        longest_first = sorted(forms, key=len, reverse=True)
+        text = re.sub("|".join(map(re.escape, longest_first)), MASK, text)
     for shape, replacement in _SHAPES:
         text = shape.sub(replacement, text)
     # Cut last: half a secret would match nothing.
     if limit and len(text) > limit:
         return text[: max(0, limit - len(_CUT))] + _CUT
     return text
-
-
-def _pattern(secrets: Iterable[str | bytes]) -> re.Pattern[str] | None:
-    forms = {form for secret in secrets for form in _forms(secret)}
-    if not forms:
-        return None
-    # The longest first: a secret may begin with another.
-    return re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
 
 
 def _forms(secret: str | bytes) -> Iterator[str]:
@@ -97,18 +91,14 @@ def _forms(secret: str | bytes) -> Iterator[str]:
     for encoded in (quote(text), quote(text, safe=""), quote_plus(text)):
         yield encoded
         yield re.sub(r"%[0-9A-F]{2}", lambda escape: escape[0].lower(), encoded)
-    yield from _base64_forms(text.encode("utf-8", "surrogatepass"))
-    lines = text.splitlines()
-    if len(lines) > 1:
-        yield from (line.strip() for line in lines if len(line.strip()) >= _SHORTEST_LINE)
-
-
-def _base64_forms(data: bytes) -> Iterator[str]:
-    """Yield the Base64 characters that stand for the data, wherever in a longer text it begins."""
+    data = text.encode("utf-8", "surrogatepass")
     for encode in (b64encode, urlsafe_b64encode):
-        for before in range(3):
+        for before in range(3):  # bytes before it, in the group of three that are encoded together
             code = encode(bytes(before) + data).decode()
             first = (before * 8 + 5) // 6
             last = (before + len(data)) * 8 // 6
             if last - first >= _SHORTEST_CODE:
                 yield code[first:last]
+    lines = text.splitlines()
+    if len(lines) > 1:
+        yield from (line.strip() for line in lines if len(line.strip()) >= _SHORTEST_LINE)

@@ -1,8 +1,8 @@
 """
 The API of sources: kinds, schemas of spec and status, printer columns.
 
-A `GitSource` says which repository is wanted and what may be done with it, a `SourceInventory`
-lists what a source has applied. The texts that a CRD needs are in `source.crds`.
+A `GitSource` names a repository and what may be done with it, a `SourceInventory` lists what a
+source has applied. The descriptions that a CRD needs are in `source.api.crd`.
 """
 
 from kro_gitops.metadata import SOURCE_NAME

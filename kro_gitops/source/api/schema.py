@@ -1,8 +1,8 @@
 """
-What the spec of a `GitSource` may say.
+The schema of a `GitSource`'s spec.
 
-What can be refused before anybody has fetched anything is refused here, in words that say what to
-write instead; `source.spec_reading` checks what a schema cannot.
+What can be rejected before anything is fetched is rejected here, with messages that name the
+remedy; `source.api.validate` checks what a schema cannot.
 """
 
 from kro_gitops.source.api.schema_parts import (

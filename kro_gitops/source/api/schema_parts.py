@@ -1,7 +1,7 @@
 """
-The parts that schemas are made of, in a few words each.
+The parts that schemas consist of.
 
-What may be long is bounded: the API server wants to know what a rule may cost before it accepts it.
+Texts and lists are bounded: the API server estimates the cost of a rule before it accepts a CRD.
 """
 
 from collections.abc import Iterable

@@ -43,7 +43,7 @@ _PreKey = tuple[tuple[int, int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version; compare by `key`, which knows nothing of build metadata."""
+    """A version; compare by `key`, which leaves out build metadata."""
 
     major: int
     minor: int
@@ -74,8 +74,12 @@ class Range:
     groups: tuple[tuple[_Constraint, ...], ...]
 
     def holds(self, version: Version) -> bool:
-        """Say whether a version lies in the range; pre-releases only where it names one."""
-        return any(_group_holds(group, version) for group in self.groups)
+        """Return whether a version is in the range; a pre-release only where it names one."""
+        return any(
+            all(_CHECKS[each.operator](version, each) for each in group)
+            for group in self.groups
+            if not version.pre or any(each.version.pre for each in group)
+        )
 
 
 def parse_version(text: str) -> Version | None:
@@ -92,10 +96,22 @@ def parse_range(text: str) -> Range:
     """Read a range, or raise `UserError`."""
     if len(text.encode("utf-8", "surrogatepass")) > _LONGEST_RANGE:
         raise _bad_range(f"the version range is longer than {_LONGEST_RANGE} bytes")
-    alternatives = _without_hyphens(text).split("||")
+    comparisons = text
+    for found in _HYPHEN.finditer(text):  # `a - b` is two comparisons
+        bounds = f">= {found[1]}, <= {found[_UPPER_OF_HYPHEN]} "
+        comparisons = comparisons.replace(found[0], bounds, 1)
+    alternatives = comparisons.split("||")
     if len(alternatives) > _MOST_GROUPS:
         raise _bad_range(f"the version range has more than {_MOST_GROUPS} alternatives")
-    return Range(tuple(_parse_group(each, text) for each in alternatives))
+    groups = []
+    for alternative in alternatives:
+        constraints: list[_Constraint | None] = []
+        if _GROUP.search(alternative):
+            constraints = [_parse_constraint(each[0]) for each in _EACH.finditer(alternative)]
+        if not constraints or None in constraints:
+            raise _bad_range(f"'{text}' is no version range")
+        groups.append(tuple(each for each in constraints if each is not None))
+    return Range(tuple(groups))
 
 
 def highest(texts: Iterable[str], wanted: Range) -> str | None:
@@ -132,31 +148,12 @@ def _has_leading_zero(number: str) -> bool:
 
 
 def _pre_key(pre: str) -> _PreKey:
-    return tuple(_part_key(part) for part in pre.split(".")) if pre else ()
-
-
-def _part_key(part: str) -> tuple[int, int, str]:
+    """Return the sort key of a pre-release: numbers before words, as SemVer 2.0 orders them."""
     # A number that does not fit 64 bits is a word to Go.
-    if _DIGITS.issuperset(part) and int(part) < _UINT64:
-        return (0, int(part), "")
-    return (1, 0, part)
-
-
-def _without_hyphens(text: str) -> str:
-    """Rewrite `a - b` as two comparisons."""
-    result = text
-    for found in _HYPHEN.finditer(text):
-        result = result.replace(found[0], f">= {found[1]}, <= {found[_UPPER_OF_HYPHEN]} ", 1)
-    return result
-
-
-def _parse_group(text: str, whole: str) -> tuple[_Constraint, ...]:
-    constraints = []
-    if _GROUP.search(text):
-        constraints = [_parse_constraint(found[0]) for found in _EACH.finditer(text)]
-    if not constraints or None in constraints:
-        raise _bad_range(f"'{whole}' is no version range")
-    return tuple(each for each in constraints if each is not None)
+    return tuple(
+        (0, int(part), "") if _DIGITS.issuperset(part) and int(part) < _UINT64 else (1, 0, part)
+        for part in (pre.split(".") if pre else ())
+    )
 
 
 def _bad_range(message: str) -> UserError:
@@ -181,12 +178,6 @@ def _parse_constraint(text: str) -> _Constraint | None:
 
 def _is_open(part: str) -> bool:
     return part.removeprefix(".") in ("", "x", "X", "*")
-
-
-def _group_holds(group: tuple[_Constraint, ...], version: Version) -> bool:
-    if version.pre and not any(each.version.pre for each in group):
-        return False
-    return all(_CHECKS[each.operator](version, each) for each in group)
 
 
 def _is_not_equal(version: Version, wanted: _Constraint) -> bool:
@@ -225,7 +216,7 @@ def _is_less_or_equal(version: Version, wanted: _Constraint) -> bool:
 
 
 def _is_near(version: Version, wanted: _Constraint) -> bool:
-    """Judge `~`: the same minor, or the same major if no minor was given."""
+    """Evaluate `~`: the same minor, or the same major if no minor was given."""
     bound = wanted.version
     if version.key < bound.key:
         return False
@@ -242,7 +233,7 @@ def _is_equal(version: Version, wanted: _Constraint) -> bool:
 
 
 def _is_compatible(version: Version, wanted: _Constraint) -> bool:
-    """Judge `^`: the first number that is not zero stays."""
+    """Evaluate `^`: the first number that is not zero stays."""
     bound = wanted.version
     if version.key < bound.key:
         return False

@@ -1,13 +1,12 @@
 """
 `SourceSpec` → the spec of a `GitSource`; what has its default is left out.
 
-The other way round from `source.spec_reading`, for sources that begin on a command line.
+The inverse of `source.api.parse`, for sources that begin on a command line.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from kro_gitops.source.api.types import Allow, Brake, IgnoreRule, Notification, SourceSpec, Tracking
+from kro_gitops.source.api.types import IgnoreRule, SourceSpec
 from kube_cel.time_formats import SECOND
 from kube_objects.go_numbers import format_duration
 
@@ -15,12 +14,19 @@ _Part = dict[str, Any]
 
 
 def write_spec(spec: SourceSpec) -> dict[str, Any]:
-    """Return the spec of an object that says the same."""
-    return _without_defaults(_written(spec), _written(SourceSpec(spec.url)))
+    """Return the spec of an object that parses to the same."""
+    defaults = _all_fields(SourceSpec(spec.url))
+    return {
+        name: value
+        for name, value in _all_fields(spec).items()
+        if name == "url" or (value != defaults[name] and value not in ("", None, [], {}))
+    }
 
 
-def _written(spec: SourceSpec) -> _Part:
-    """Return every field, `None` where there is nothing to say."""
+def _all_fields(spec: SourceSpec) -> _Part:
+    """Return every field; unset ones are empty or `None`."""
+    verify, allow, tracking = spec.verify, spec.allow, spec.tracking
+    webhook, pin = spec.webhook, spec.pin
     return {
         "url": spec.url,
         "ref": _filled(
@@ -40,17 +46,9 @@ def _written(spec: SourceSpec) -> _Part:
         "secretRef": _secret(spec.secret),
         "proxySecretRef": _secret(spec.proxy_secret),
         "blobFilter": spec.filters_blobs,
-        **_care(spec),
-        **_company(spec),
-    }
-
-
-def _care(spec: SourceSpec) -> _Part:
-    verify = spec.verify
-    return {
         "verify": verify and {"mode": verify.mode.value, "secretRef": _secret(verify.secret)},
         "prune": spec.prune,
-        "maxPrune": _brake(spec.brake),
+        "maxPrune": {"percent": int(spec.brake.percent), "count": spec.brake.count},
         "allowEmpty": spec.allows_empty,
         "deletionPolicy": spec.deletion_policy.value,
         "drift": {"mode": spec.drift.value, "ignore": list(map(_rule, spec.ignore_differences))},
@@ -58,30 +56,31 @@ def _care(spec: SourceSpec) -> _Part:
         "force": spec.force,
         "wait": spec.wait,
         "healthTimeout": duration_text(spec.health_timeout),
-        "allow": _allow(spec.allow),
+        "allow": {
+            **_filled(namespaces=list(allow.namespaces), kinds=list(allow.kinds)),
+            "clusterScoped": allow.cluster_scoped,
+            "rgds": allow.rgds,
+            **_filled(instancesOf=list(allow.instances_of)),
+        },
         "serviceAccountName": spec.service_account,
-    }
-
-
-def _company(spec: SourceSpec) -> _Part:
-    webhook, pin = spec.webhook, spec.pin
-    return {
         "dependsOn": [{"name": each.name, "namespace": each.namespace} for each in spec.depends_on],
-        "tracking": _tracking(spec.tracking),
-        "notifications": list(map(_notification, spec.notifications)),
+        "tracking": {
+            "mode": tracking.mode.value,
+            **_filled(application=tracking.application),
+            "argocdNamespace": tracking.argocd_namespace,
+        },
+        "notifications": [
+            {
+                "type": each.type.value,
+                "secretRef": _secret(each.secret),
+                **_filled(events=list(each.events)),
+            }
+            for each in spec.notifications
+        ],
         "webhook": webhook
         and _filled(secretRef=_secret(webhook.secret), forge=webhook.forge and webhook.forge.value),
         "pin": pin
         and _filled(commit=pin.commit, reason=pin.reason, expires=pin.expires, by=pin.by),
-    }
-
-
-def _without_defaults(written: _Part, defaults: Mapping[str, Any]) -> _Part:
-    """Leave out what would be the same if it were not written; the URL is always."""
-    return {
-        name: value
-        for name, value in written.items()
-        if name == "url" or (value != defaults[name] and value not in ("", None, [], {}))
     }
 
 
@@ -93,38 +92,9 @@ def _secret(name: str) -> _Part | None:
     return {"name": name} if name else None
 
 
-def _brake(brake: Brake) -> _Part:
-    return {"percent": int(brake.percent), "count": brake.count}
-
-
 def _rule(rule: IgnoreRule) -> _Part:
     target = _filled(group=rule.group, kind=rule.kind, namespace=rule.namespace, name=rule.name)
     return {"paths": list(rule.pointers), **({"target": target} if target else {})}
-
-
-def _allow(allow: Allow) -> _Part:
-    return {
-        **_filled(namespaces=list(allow.namespaces), kinds=list(allow.kinds)),
-        "clusterScoped": allow.cluster_scoped,
-        "rgds": allow.rgds,
-        **_filled(instancesOf=list(allow.instances_of)),
-    }
-
-
-def _tracking(tracking: Tracking) -> _Part:
-    return {
-        "mode": tracking.mode.value,
-        **_filled(application=tracking.application),
-        "argocdNamespace": tracking.argocd_namespace,
-    }
-
-
-def _notification(notification: Notification) -> _Part:
-    return {
-        "type": notification.type.value,
-        "secretRef": _secret(notification.secret),
-        **_filled(events=list(notification.events)),
-    }
 
 
 def duration_text(seconds: float) -> str:

@@ -69,7 +69,7 @@ class NotificationType(StrEnum):
 
 
 class NotificationEvent(StrEnum):
-    """What may be told of a source."""
+    """The events of a source that a notification may select."""
 
     SYNCED = "Synced"  # everything of a new revision was applied
     HEALTHY = "Healthy"  # and is ready
@@ -172,7 +172,7 @@ class Webhook:
     """Who may call to have a source polled at once; the secret holds `token`."""
 
     secret: str
-    forge: Forge | None = None  # None: told by the headers
+    forge: Forge | None = None  # None: the headers name it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,17 @@
 """
-URLs, refs, paths and addresses that are refused, and why.
+URLs, refs, paths and addresses that are rejected, and why.
 
 Lists of what is allowed, never of what is not: git has transports that run commands (`ext::`),
-takes options where names belong, and resolves names its callers did not mean. What passes here
+accepts options where names belong, and resolves names its callers did not mean. What passes here
 is a plain `https://` or `ssh://` URL, a ref git itself would accept, a full commit id, a path
-inside the repository. Whoever connects must also ask `refused_address` about each address the
-host's name stands for: `check_url` has never heard of DNS.
+inside the repository. Callers that connect must also pass each address that the host resolves to
+to `refused_address`: `check_url` does not use DNS.
 """
 
 import re
 import unicodedata
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Protocol
@@ -36,7 +37,7 @@ class UrlRules(Protocol):
 
     @property
     def allow_plain_http(self) -> bool:
-        """Allow `http://`, where anybody on the way can change what is fetched."""
+        """Allow `http://`, where anyone on the way can change what is fetched."""
 
     @property
     def allowed_hosts(self) -> Collection[str]:
@@ -72,6 +73,8 @@ _LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_REF_CHARACTERS = frozenset(" ~^:?*[\\")
 
 # They turn what is read around: `txt.exe` is shown for `exe.txt`.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -81,7 +84,7 @@ _USE_URL = "write it as https://HOST/PATH or ssh://git@HOST/PATH"
 
 
 def check_url(url: str, rules: UrlRules) -> Address:
-    """Take a repository's URL apart, or say why it is refused."""
+    """Parse a repository's URL, or raise `RefusedError` with the reason."""
     _check_text(url)
     if url in rules.local_urls:
         return Address("file", "", 0, url.removeprefix("file://"))
@@ -93,17 +96,39 @@ def check_url(url: str, rules: UrlRules) -> Address:
     found = _AUTHORITY.fullmatch(authority)
     if found is None:
         raise _bad_url(url, "has no readable host", _USE_URL)
-    user = _user(url, scheme, found[1])
+    user, port = found[1] or "", found[3]
+    if found[1] is not None:
+        if scheme != "ssh" or ":" in user:
+            raise RefusedError(
+                "url-with-login", f"the URL {_shown(url)} holds a login", hint=_USE_SECRET
+            )
+        if not _USER.fullmatch(user):
+            hint = "ssh://git@HOST/PATH is usual"
+            raise _bad_url(url, "has a user whose name is not allowed", hint)
     host = _host(url, found[2])
-    port = _port(url, scheme, found[3])
+    if port is not None and (not _PORT.fullmatch(port) or int(port) > 65535):
+        raise _bad_url(url, f"has the port '{port}'", "ports are numbers from 1 to 65535")
     _check_url_path(url, path)
     _check_host_is_allowed(host, rules.allowed_hosts)
-    return Address(scheme, host, port, path, user)
+    return Address(scheme, host, _PORTS[scheme] if port is None else int(port), path, user)
 
 
 def check_ref(name: str) -> str:
     """Return a ref's name (full, or of a branch or tag) if git would accept it and we do."""
-    wrong = _wrong_with_ref(name)
+    wrong, parts = "", name.split("/")  # the rules of git-check-ref-format(1), and ours
+    if not name or name == "@":
+        wrong = "is no name"
+    elif any(map(_is_control, name)) or _REF_CHARACTERS.intersection(name):
+        wrong = "holds a character that git does not allow in names"
+    elif len(name.encode()) > _LONGEST_REF:
+        wrong = f"is longer than {_LONGEST_REF} bytes"
+    elif ".." in name or "@{" in name or name.endswith("."):
+        wrong = "holds '..' or '@{', or ends with a dot"
+    elif "" in parts:
+        wrong = "begins or ends with '/', or holds '//'"
+    # `git fetch` takes --upload-pack=… for an option, though refs may be called so.
+    elif any(part.startswith(("-", ".")) or part.endswith(".lock") for part in parts):
+        wrong = "has a part that begins with '-' or '.', or ends with '.lock'"
     if wrong:
         raise RefusedError(
             "bad-ref",
@@ -126,7 +151,15 @@ def check_commit(text: str) -> str:
 
 def check_path(path: str) -> str:
     """Return a path inside a repository in its plain form; empty for the repository itself."""
-    wrong = _wrong_with_path(path)
+    wrong = ""
+    if path.startswith("/"):
+        wrong = "begins with '/'"
+    elif any(map(_is_control, path)) or "\\" in path:
+        wrong = "holds a backslash or a control character"
+    elif len(path.encode()) > _LONGEST_PATH:
+        wrong = f"is longer than {_LONGEST_PATH} bytes"
+    elif ".." in path.split("/"):
+        wrong = "holds '..'"
     if wrong:
         raise RefusedError(
             "bad-path",
@@ -161,41 +194,30 @@ def _split(url: str) -> tuple[str, str, str]:
     """Split into scheme, host part and path."""
     if _HELPER.match(url):
         raise _bad_url(url, "names a transport helper, which can run commands", _USE_URL)
+    short = _SCP.fullmatch(url)
     found = _URL.fullmatch(url)
+    if found is None and short is not None:
+        user, host, path = short.groups()
+        plain = f"ssh://{user or 'git'}@{host}/{path.lstrip('/')}"
+        raise _bad_url(url, "is written as for scp", f"write {redact(plain)}")
+    if found is None and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
+        raise _bad_url(url, "has its scheme in capitals", _USE_URL)
     if found is None:
-        raise _not_a_url(url)
+        raise _bad_url(url, "is no URL", _USE_URL)
     scheme, authority, path, query, fragment = found.groups()
     if query is not None or fragment is not None:
         raise _bad_url(url, "holds '?' or '#'", f"leave it out; {_USE_SECRET}")
     return scheme, authority, path
 
 
-def _not_a_url(url: str) -> RefusedError:
-    short = _SCP.fullmatch(url)
-    if short is not None:
-        user, host, path = short.groups()
-        plain = f"ssh://{user or 'git'}@{host}/{path.lstrip('/')}"
-        return _bad_url(url, "is written as for scp", f"write {redact(plain)}")
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
-        return _bad_url(url, "has its scheme in capitals", _USE_URL)
-    return _bad_url(url, "is no URL", _USE_URL)
-
-
-def _user(url: str, scheme: str, user: str | None) -> str:
-    if user is None:
-        return ""
-    if scheme != "ssh" or ":" in user:
-        raise RefusedError(
-            "url-with-login", f"the URL {_shown(url)} holds a login", hint=f"{_USE_SECRET}"
-        )
-    if not _USER.fullmatch(user):
-        raise _bad_url(url, "has a user whose name is not allowed", "ssh://git@HOST/PATH is usual")
-    return user
-
-
 def _host(url: str, host: str) -> str:
     if host.startswith("["):
-        return _ipv6_host(url, host[1:-1])
+        address = None
+        with suppress(ValueError):
+            address = IPv6Address(host[1:-1])
+        if address is None or address.scope_id:
+            raise _bad_url(url, "has no IPv6 address in its brackets", "write it as [2001:db8::1]")
+        return str(address)
     if not host:
         raise _bad_url(url, "names no host", _USE_URL)
     if host.endswith("."):
@@ -204,35 +226,13 @@ def _host(url: str, host: str) -> str:
     if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
         raise _bad_url(url, "has a host that is no name", _USE_URL)
     # 2130706433, 0x7f.1 and 127.1 are 127.0.0.1 to most resolvers, and to no reader.
-    if _NUMBER.fullmatch(labels[-1]) and not _is_ipv4(host):
-        raise _bad_url(url, "has a number for a host", "write a name, or four numbers")
+    if _NUMBER.fullmatch(labels[-1]):
+        try:
+            IPv4Address(host)
+        except ValueError:
+            hint = "write a name, or four numbers"
+            raise _bad_url(url, "has a number for a host", hint) from None
     return host.lower()
-
-
-def _ipv6_host(url: str, text: str) -> str:
-    try:
-        address = IPv6Address(text)
-    except ValueError:
-        address = None
-    if address is None or address.scope_id:
-        raise _bad_url(url, "has no IPv6 address in its brackets", "write it as [2001:db8::1]")
-    return str(address)
-
-
-def _is_ipv4(host: str) -> bool:
-    try:
-        IPv4Address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _port(url: str, scheme: str, port: str | None) -> int:
-    if port is None:
-        return _PORTS[scheme]
-    if not re.fullmatch(r"[1-9][0-9]{0,4}", port) or int(port) > 65535:
-        raise _bad_url(url, f"has the port '{port}'", "ports are numbers from 1 to 65535")
-    return int(port)
 
 
 def _check_url_path(url: str, path: str) -> None:
@@ -248,8 +248,15 @@ def _check_url_path(url: str, path: str) -> None:
 
 
 def _check_host_is_allowed(host: str, allowed: Collection[str]) -> None:
-    if not allowed or any(_is_host_of(host, pattern.lower()) for pattern in allowed):
+    """Raise unless one of the patterns matches; `*.example.com` is any host below it."""
+    if not allowed:
         return
+    for pattern in map(str.lower, allowed):
+        if pattern.startswith("*."):
+            if host.endswith(pattern[1:]) and len(host) >= len(pattern):
+                return
+        elif host == pattern.strip("[]"):
+            return
     raise RefusedError(
         "host-not-allowed",
         f"the host '{host}' is not among those that may be asked",
@@ -257,18 +264,12 @@ def _check_host_is_allowed(host: str, allowed: Collection[str]) -> None:
     )
 
 
-def _is_host_of(host: str, pattern: str) -> bool:
-    if pattern.startswith("*."):
-        return host.endswith(pattern[1:]) and len(host) >= len(pattern)
-    return host == pattern.strip("[]")
-
-
 def _bad_url(url: str, wrong: str, hint: str) -> RefusedError:
     return RefusedError("bad-url", f"the URL {_shown(url)} {wrong}", hint=hint)
 
 
 def _shown(text: str) -> str:
-    """Quote what somebody wrote: without secrets, on one line, not too long."""
+    """Quote the user's text: without secrets, on one line, not too long."""
     plain = "".join(
         f"\\u{ord(each):04x}" if _is_control(each) else each for each in redact(text, limit=200)
     )
@@ -277,36 +278,3 @@ def _shown(text: str) -> str:
 
 def _is_control(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cs") or character in _TURNING
-
-
-_REF_CHARACTERS = frozenset(" ~^:?*[\\")
-
-
-def _wrong_with_ref(name: str) -> str:  # the rules of git-check-ref-format(1), and ours
-    if not name or name == "@":
-        return "is no name"
-    if any(map(_is_control, name)) or _REF_CHARACTERS.intersection(name):
-        return "holds a character that git does not allow in names"
-    if len(name.encode()) > _LONGEST_REF:
-        return f"is longer than {_LONGEST_REF} bytes"
-    if ".." in name or "@{" in name or name.endswith("."):
-        return "holds '..' or '@{', or ends with a dot"
-    parts = name.split("/")
-    if "" in parts:
-        return "begins or ends with '/', or holds '//'"
-    # `git fetch` takes --upload-pack=… for an option, though refs may be called so.
-    if any(part.startswith(("-", ".")) or part.endswith(".lock") for part in parts):
-        return "has a part that begins with '-' or '.', or ends with '.lock'"
-    return ""
-
-
-def _wrong_with_path(path: str) -> str:
-    if path.startswith("/"):
-        return "begins with '/'"
-    if any(map(_is_control, path)) or "\\" in path:
-        return "holds a backslash or a control character"
-    if len(path.encode()) > _LONGEST_PATH:
-        return f"is longer than {_LONGEST_PATH} bytes"
-    if ".." in path.split("/"):
-        return "holds '..'"
-    return ""

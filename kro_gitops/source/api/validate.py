@@ -1,9 +1,8 @@
 """
-What is wrong with the spec of a source, beyond what its schema can say.
+Validates the spec of a source, beyond what its schema can express.
 
-Each check looks at one thing in the spec as it is written, with defaults filled in, and gives back
-problems with the place, what is wrong there and how to put it right. The spec has the right shape
-when it comes here.
+The spec has the right shape and its defaults. Problems name the field, what is wrong and the
+remedy.
 
 Patterns are compiled by what also matches them later (`pathspec` for files, `re2` for tags): a
 check of our own would sooner or later disagree.
@@ -32,18 +31,23 @@ _LONGEST_VISIT = 600.0  # all sources share the threads in which git is waited f
 # As `source.plan.permissions` matches them: * and ? stand for characters, a bracket for nothing.
 _NAMESPACE_GLOB = re.compile(r"[-a-z0-9*?]+")
 _KIND_GLOB = re.compile(r"[A-Z*?][A-Za-z0-9*?]*(\.[-a-z0-9.*?]+)?")  # `deployments.apps` is none
+_GLOBS = {
+    "namespaces": (_NAMESPACE_GLOB, "write a namespace, with * and ? for any characters: team-*"),
+    "kinds": (_KIND_GLOB, "write Kind.group, or Kind in the core group: Deployment.apps"),
+    "instancesOf": (_KIND_GLOB, "write Kind.group of a generated kind: WebApp.kro.run"),
+}
 _SOME_TIME = "2026-03-01T09:30:00Z"
 _POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)+")
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What an operator decides for all sources: whose rights they have, and how far they reach."""
+    """What an operator decides for all sources: their default account and their limits."""
 
     default_service_account: str = ""
     no_cross_namespace_refs: bool = False
     min_interval: float = 1.0  # seconds
-    local_source: str | None = None  # namespace/name of who alone may read files; None: anybody
+    local_source: str | None = None  # namespace/name of the one that may read files; None: any
 
 
 def seconds(text: str) -> float:
@@ -52,32 +56,47 @@ def seconds(text: str) -> float:
 
 
 def check_spec(source: ObjectRef, spec: dict[str, Any], defaults: Defaults) -> Iterator[Problem]:
-    """Give everything that is wrong with the spec of a source."""
-    yield from _local_url(source, spec["url"], defaults)
+    """Yield everything that is wrong with the spec of a source."""
+    # A folder of the controller's machine is only for the source that its operator named.
+    is_open = defaults.local_source is None or source.place == defaults.local_source
+    if spec["url"].startswith("file://") and not is_open:
+        hint = "name a repository on a server; a folder can be named only with --repo"
+        yield _violation(("url",), "names a folder of the controller's own machine", hint)
     yield from _durations(spec, defaults)
     yield from _refs(spec.get("ref", {}))
-    yield from _paths(spec.get("paths", []))
-    yield from _ignored_files(spec.get("ignore", ""))
-    yield from _pointers(spec.get("drift", {}))
-    yield from _globs(spec.get("allow", {}))
+    for index, path in enumerate(spec.get("paths", [])):
+        yield from _rejected(("paths", index), path, check_path)
+    for line in spec.get("ignore", "").splitlines():
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except (ValueError, re.error):
+            hint = "write one pattern a line, as in .gitignore"
+            yield _violation(("ignore",), f"has a line '{line}' that is no pattern", hint)
+    for index, rule in enumerate(spec.get("drift", {}).get("ignore", [])):
+        for number, pointer in enumerate(rule["paths"]):
+            if not _POINTER.fullmatch(pointer):
+                place = ("drift", "ignore", index, "paths", number)
+                hint = "write /spec/replicas; a / within a name is ~1, a ~ is ~0"
+                yield _violation(place, f"'{pointer}' is no JSON pointer", hint)
+    for name, (form, hint) in _GLOBS.items():
+        for index, glob in enumerate(spec.get("allow", {}).get(name, [])):
+            if not form.fullmatch(glob):
+                yield _violation(("allow", name, index), f"'{glob}' matches nothing", hint)
     yield from _dependencies(source, spec.get("dependsOn", []), defaults)
-    yield from _pin(spec.get("pin", {}))
+    pin = spec.get("pin", {})
+    if "commit" in pin:
+        yield from _rejected(("pin", "commit"), pin["commit"], check_commit)
+    try:
+        parse_timestamp(pin.get("expires", _SOME_TIME))
+    except ValueError:
+        what = f"'{pin['expires']}' is no time of RFC 3339"
+        yield _violation(("pin", "expires"), what, f"write {_SOME_TIME}")
 
 
-def _misfit(path: Path, what: str, hint: str) -> Problem:
+def _violation(path: Path, what: str, hint: str) -> Problem:
     """Return a problem at a place of the spec."""
     spot = Spot(("spec", *path))
     return Problem(INVALID, f"{format_path(spot.path)} {what}", spot, hint=hint)
-
-
-def _local_url(source: ObjectRef, url: str, defaults: Defaults) -> Iterator[Problem]:
-    """Refuse a folder of the controller's machine to all but the source its operator named."""
-    is_open = defaults.local_source is None or source.place == defaults.local_source
-    if url.startswith("file://") and not is_open:
-        what = "names a folder of the controller's own machine"
-        yield _misfit(
-            ("url",), what, "name a repository on a server; a folder can be named only with --repo"
-        )
 
 
 def _durations(spec: dict[str, Any], defaults: Defaults) -> Iterator[Problem]:
@@ -87,16 +106,16 @@ def _durations(spec: dict[str, Any], defaults: Defaults) -> Iterator[Problem]:
             value = seconds(spec[name])
         except ValueError:
             what = f"'{spec[name]}' is no length of time"
-            yield _misfit((name,), what, "write numbers with units: 30s, 1m30s, 1h")
+            yield _violation((name,), what, "write numbers with units: 30s, 1m30s, 1h")
             continue
         if value <= 0 or value < least.get(name, 0):
-            wanted = f"at least {least[name]:g}s" if name in least else "more than nothing"
-            yield _misfit((name,), f"'{spec[name]}' is too short", f"it must be {wanted}")
+            bound = f"at least {least[name]:g}s" if name in least else "more than nothing"
+            yield _violation((name,), f"'{spec[name]}' is too short", f"it must be {bound}")
         if name == "timeout" and value > _LONGEST_VISIT:
-            yield _misfit((name,), f"'{spec[name]}' is too long", "at most 10m")
+            yield _violation((name,), f"'{spec[name]}' is too long", "at most 10m")
         elif value > _LONGEST:
             hint = "at most 8760h; to stop, set spec.suspend"
-            yield _misfit((name,), f"'{spec[name]}' is too long", hint)
+            yield _violation((name,), f"'{spec[name]}' is too long", hint)
 
 
 _REF_CHECKS: dict[str, Callable[[str], object]] = {
@@ -111,70 +130,28 @@ _REF_CHECKS: dict[str, Callable[[str], object]] = {
 def _refs(ref: dict[str, Any]) -> Iterator[Problem]:
     for name, check in _REF_CHECKS.items():
         if name in ref:
-            yield from _refused(("ref", name), ref[name], check)
+            yield from _rejected(("ref", name), ref[name], check)
     for name, prefix in (("branch", "refs/heads/"), ("tag", "refs/tags/")):
         if ref.get(name, "").startswith(prefix):
             short = ref[name].removeprefix(prefix)
             what = f"'{ref[name]}' is a full ref"
-            yield _misfit(("ref", name), what, f"write '{short}', or put it into spec.ref.name")
-    if "semverFilter" in ref and not _is_expression(ref["semverFilter"]):
-        what = f"'{ref['semverFilter']}' is no regular expression"
-        yield _misfit(("ref", "semverFilter"), what, "write one such as ^v[0-9.]+$")
-
-
-def _is_expression(text: str) -> bool:
+            yield _violation(("ref", name), what, f"write '{short}', or put it into spec.ref.name")
     options = re2.Options()
     options.log_errors = False
     try:
-        re2.compile(text, options=options)
+        re2.compile(ref.get("semverFilter", ""), options=options)
     except re2.error:
-        return False
-    return True
+        what = f"'{ref['semverFilter']}' is no regular expression"
+        yield _violation(("ref", "semverFilter"), what, "write one such as ^v[0-9.]+$")
 
 
-def _paths(paths: list[str]) -> Iterator[Problem]:
-    for index, path in enumerate(paths):
-        yield from _refused(("paths", index), path, check_path)
-
-
-def _refused(path: Path, text: str, check: Callable[[str], object]) -> Iterator[Problem]:
+def _rejected(path: Path, text: str, check: Callable[[str], object]) -> Iterator[Problem]:
+    """Yield the problem that a check raises, placed at the field of the spec."""
     try:
         check(text)
     except UserError as error:
         place = format_path(("spec", *path))
         yield Problem(INVALID, f"{place}: {error.message}", Spot(("spec", *path)), hint=error.hint)
-
-
-def _ignored_files(ignore: str) -> Iterator[Problem]:
-    for line in ignore.splitlines():
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except (ValueError, re.error):
-            hint = "write one pattern a line, as in .gitignore"
-            yield _misfit(("ignore",), f"has a line '{line}' that is no pattern", hint)
-
-
-def _pointers(drift: dict[str, Any]) -> Iterator[Problem]:
-    for index, rule in enumerate(drift.get("ignore", [])):
-        for number, pointer in enumerate(rule["paths"]):
-            if not _POINTER.fullmatch(pointer):
-                place = ("drift", "ignore", index, "paths", number)
-                hint = "write /spec/replicas; a / within a name is ~1, a ~ is ~0"
-                yield _misfit(place, f"'{pointer}' is no JSON pointer", hint)
-
-
-_GLOBS = {
-    "namespaces": (_NAMESPACE_GLOB, "write a namespace, with * and ? for any characters: team-*"),
-    "kinds": (_KIND_GLOB, "write Kind.group, or Kind in the core group: Deployment.apps"),
-    "instancesOf": (_KIND_GLOB, "write Kind.group of a generated kind: WebApp.kro.run"),
-}
-
-
-def _globs(allow: dict[str, Any]) -> Iterator[Problem]:
-    for name, (form, hint) in _GLOBS.items():
-        for index, glob in enumerate(allow.get(name, [])):
-            if not form.fullmatch(glob):
-                yield _misfit(("allow", name, index), f"'{glob}' matches nothing", hint)
 
 
 def _dependencies(
@@ -184,18 +161,8 @@ def _dependencies(
         namespace = other.get("namespace", source.namespace)
         if (namespace, other["name"]) == (source.namespace, source.name):
             what = f"names '{other['name']}', this source itself"
-            yield _misfit(("dependsOn", index), what, "take it out")
+            yield _violation(("dependsOn", index), what, "take it out")
         elif namespace != source.namespace and defaults.no_cross_namespace_refs:
             what = f"'{namespace}' is another namespace, and sources may only name their own"
             hint = "leave it out, or have the operator drop --no-cross-namespace-refs"
-            yield _misfit(("dependsOn", index, "namespace"), what, hint)
-
-
-def _pin(pin: dict[str, str]) -> Iterator[Problem]:
-    if "commit" in pin:
-        yield from _refused(("pin", "commit"), pin["commit"], check_commit)
-    try:
-        parse_timestamp(pin.get("expires", _SOME_TIME))
-    except ValueError:
-        what = f"'{pin['expires']}' is no time of RFC 3339"
-        yield _misfit(("pin", "expires"), what, f"write {_SOME_TIME}")
+            yield _violation(("dependsOn", index, "namespace"), what, hint)

@@ -11,7 +11,6 @@ are.
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kro_gitops.errors import KroGitopsError, NotServed
@@ -19,8 +18,11 @@ from kro_gitops.kube.api import DeleteOptions, Propagation, WriteOptions
 from kro_gitops.kube.responses import ApiError, Conflict, NotFound
 from kro_gitops.metadata import SOURCE_MANAGER
 from kro_gitops.source.controllers.context import ControllerContext, SyncContext, each_of
-from kro_gitops.source.controllers.health import HealthChecker
-from kro_gitops.source.controllers.readiness import wait_established, wait_for_definitions
+from kro_gitops.source.controllers.health import (
+    HealthChecker,
+    wait_established,
+    wait_for_definitions,
+)
 from kro_gitops.source.plan.apply_errors import (
     explain,
     explain_conflict,
@@ -34,9 +36,8 @@ from kro_gitops.source.plan.plan import must_be_established
 from kro_gitops.source.plan.result import Fault, SyncResult
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.source.plan.steps import Apply, Replace, foreign_owner, replacement
-from kro_gitops.tracking.health import HealthStatus
 from kube_objects.errors import RefusedError
-from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject
 
 _SCHEMA_TIMEOUT = 10.0  # seconds for every API server to serve a schema that was just changed
 _DELETION_TIMEOUT = 60.0  # seconds for an object to be gone that is created again
@@ -85,7 +86,14 @@ class StageExecutor:
             written += [each for each in checked if isinstance(each, _Written)]
             passed = [each for each in checked if not isinstance(each, _Written)]
             with self._observer.step(name, "inventory"):
-                await self._announce(context, passed)
+                # Record what is about to be created, without a uid, which is not known yet. Also
+                # what is created again: under its former uid it would be taken for another
+                # owner's, if the controller died before the new one is written.
+                for step in passed:
+                    entry = context.inventory.find(step.desired.key)
+                    if entry is None or (entry.uid and step.changes_uid(entry.uid)):
+                        context.inventory.put(step.desired.entry())
+                await self._inventories.write(context.state.source, context.inventory)
             with self._observer.step(name, "apply"):
                 written += await each_of(passed, lambda step: self._apply(context, step))
         result = context.partial = SyncResult.total(each.result for each in written)
@@ -94,24 +102,44 @@ class StageExecutor:
         current = [step.desired for step in stage.keeps]
         current += [each.desired for each in written if each.is_applied]
         denied = frozenset(each.desired.key for each in written if each.is_denied)
-        verdicts: dict[ObjectRef, HealthStatus] = {}
-        is_complete = True
+        waited = await self._wait_for_next_stage(context, stage, current, known)
+        context.partial = SyncResult()
+        return replace(waited, result=result + waited.result, denied=denied)
+
+    async def _wait_for_next_stage(
+        self, context: SyncContext, stage: StagePlan, current: list[Desired], known: Memory
+    ) -> StageResult:
+        """Wait for what the next stage needs of the objects of this one."""
+        state, done = context.state, tuple(current)
         if stage.stage is Stage.NAMESPACES:
-            result += await self._wait_established(context, current, known)
-        elif stage.stage is Stage.DEFINITIONS:
-            with self._observer.step(name, "wait"):
+            by_ref = {each.ref: each for each in current if must_be_established(each, known)}
+            late = await wait_established(context.cluster, by_ref, _ESTABLISHED_TIMEOUT)
+            context.established |= {each.key for ref, each in by_ref.items() if ref not in late}
+            faults = []
+            for ref, why in late.items():
+                error = KroGitopsError("not-ready", f"{ref} is not ready: {why}")
+                faults.append(Fault.of_item(by_ref[ref].item, ref, error, lasting=False))
+            return StageResult(done, SyncResult(failures=tuple(faults)))
+        if stage.stage is Stage.DEFINITIONS:
+            with self._observer.step(state.name, "wait"):
                 live = {each.ref: self._live.find(each.ref) or {} for each in current}
                 applied = {
                     ref: (found.get("metadata") or {}).get("generation") or 0
                     for ref, found in live.items()
                 }
                 verdicts = await wait_for_definitions(self._engine, applied, _DEFINITION_TIMEOUT)
-        elif stage.gates_health:
-            gate = await self._check_gate(context, stage, current)
-            is_complete = not gate.waiting and not gate.degraded
-            result += gate
-        context.partial = SyncResult()
-        return StageResult(tuple(current), result, denied, verdicts, is_complete)
+            return StageResult(done, verdicts=verdicts)
+        if not stage.gates_health:
+            return StageResult(done)
+        if len(current) < stage.size:
+            waiting = ("objects of an earlier wave, which were not applied",)
+            return StageResult(done, SyncResult(waiting=waiting), is_complete=False)
+        generations = {**state.generations, **context.generations}
+        healthy = {**state.healthy, **context.healthy}
+        report = await self._health.check(context.cluster, current, generations, healthy)
+        context.healthy |= report.healthy
+        result = replace(report.result, ready=0)
+        return StageResult(done, result, is_complete=report.is_healthy)
 
     # Objects
 
@@ -125,19 +153,6 @@ class StageExecutor:
             )
         foreign = foreign_owner(step, answer, self._argocd)
         return step if foreign is None else _Written(step.desired, foreign, is_applied=False)
-
-    async def _announce(self, context: SyncContext, steps: Sequence[Apply | Replace]) -> None:
-        """
-        Record what is about to be created, without a uid, which is not known yet.
-
-        Also what is created again: under its former uid it would be taken for another owner's, if
-        the controller died before the new one is written.
-        """
-        for step in steps:
-            entry = context.inventory.find(step.desired.key)
-            if entry is None or (entry.uid and step.changes_uid(entry.uid)):
-                context.inventory.put(step.desired.entry())
-        await self._inventories.write(context.state.source, context.inventory)
 
     async def _apply(self, context: SyncContext, step: Apply | Replace) -> _Written:
         desired = step.desired
@@ -160,7 +175,7 @@ class StageExecutor:
         context.inventory.put(desired.entry(answer["metadata"]["uid"]))
         context.done += 1
         context.generations[desired.key] = answer["metadata"].get("generation") or 0
-        self._live.saw(answer)
+        self._live.record_write(answer)
         is_new = step.live is None
         return _Written(desired, SyncResult(created=1) if is_new else SyncResult(changed=1))
 
@@ -209,33 +224,3 @@ class StageExecutor:
         else:
             result = explain(desired, error)
         return _Written(desired, result, is_applied=False, is_denied=is_denied(error))
-
-    # What the next stage needs
-
-    async def _wait_established(
-        self, context: SyncContext, current: Sequence[Desired], known: Memory
-    ) -> SyncResult:
-        by_ref = {each.ref: each for each in current if must_be_established(each, known)}
-        late = await wait_established(context.cluster, by_ref, _ESTABLISHED_TIMEOUT)
-        context.established |= {each.key for ref, each in by_ref.items() if ref not in late}
-        faults = []
-        for ref, why in late.items():
-            error = KroGitopsError("not-ready", f"{ref} is not ready: {why}")
-            faults.append(Fault.of_item(by_ref[ref].item, ref, error, lasting=False))
-        return SyncResult(failures=tuple(faults))
-
-    async def _check_gate(
-        self, context: SyncContext, stage: StagePlan, current: Sequence[Desired]
-    ) -> SyncResult:
-        """Check whether a layer is applied and healthy, so that the next one may start."""
-        if len(current) < stage.size:
-            return SyncResult(waiting=("objects of an earlier wave, which were not applied",))
-        state = context.state
-        report = await self._health.check(
-            context.cluster,
-            current,
-            {**state.generations, **context.generations},
-            {**state.healthy, **context.healthy},
-        )
-        context.healthy |= report.healthy
-        return replace(report.result, ready=0)

@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.engine.instance_metadata import is_deleting
@@ -22,10 +23,9 @@ from kro_gitops.source.controllers.context import ControllerContext, SyncContext
 from kro_gitops.source.controllers.reporter import Reporter
 from kro_gitops.source.controllers.state import SourceState, Trigger
 from kro_gitops.source.plan import status
-from kro_gitops.source.plan.claims import Claims, follows_same_ref, postpone
+from kro_gitops.source.plan.claims import Claimant, Claims, follows_same_ref, postpone
 from kro_gitops.source.plan.live_metadata import kept
 from kro_gitops.source.plan.model import Prune
-from kro_gitops.source.plan.plan import handover_text, instances_left, kept_warnings
 from kro_gitops.source.plan.prune import (
     NO_LIMIT,
     Candidate,
@@ -34,6 +34,9 @@ from kro_gitops.source.plan.prune import (
     PrunePlan,
     find_candidates,
     generated_kinds,
+    handover_text,
+    instances_left,
+    kept_warnings,
     plan_prune,
 )
 from kro_gitops.source.plan.result import NOTHING, Fault, Phase, SyncResult
@@ -95,14 +98,14 @@ class Pruner:
             inventory.drop(key_of(candidate.ref))
 
         async def delete(candidate: Candidate) -> SyncResult:
-            # With the version that was observed: who changed it since may want to keep it.
+            # With the version that was observed: the client that changed it since may need it.
             metadata = (candidate.live or {}).get("metadata") or {}
             version = metadata.get("resourceVersion", "")
             options = DeleteOptions(candidate.uid, version, Propagation.BACKGROUND)
             try:
                 await context.cluster.delete(candidate.ref, options)
             except (NotFound, Conflict):
-                return NOTHING  # gone, or another object: the watch will tell
+                return NOTHING  # gone, or another object: the watch will report it
             except KroGitopsError as error:
                 text = f"not deleted: {error.message}"
                 return SyncResult(failures=(Fault(error.code, text, str(candidate.ref)),))
@@ -152,18 +155,37 @@ class SourceDeletion:
         self._pruner = pruner
         self._reporter = reporter
 
-    async def reconcile(self, state: SourceState) -> Result:
+    async def reconcile_lost(self, state: SourceState) -> Result:
+        """Delete what is left of a source that the API server removed without our finalizer."""
+        # Read from the server: a source of that name takes the objects over.
+        if await self._controller.cluster.find(state.key) is not None:
+            return DONE
+        return await self.reconcile(state, is_lost=True)
+
+    async def reconcile(self, state: SourceState, *, is_lost: bool = False) -> Result:
         """Delete the next group of objects, or the source if none is left."""
-        if SOURCE_FINALIZER not in (state.source["metadata"].get("finalizers") or ()):
+        if not has_finalizer(state.source) and not is_lost:
             return DONE  # other finalizers hold it
-        store = self._controller.store
+        store, now = self._controller.store, asyncio.get_running_loop().time()
         state = store.put(replace(state, claims=Claims(frozenset())))
+        # By the raw spec, valid or not.
+        policy = state.raw_spec.get("deletionPolicy") or DeletionPolicy.MIRROR_PRUNE
+        deletes_objects = policy != DeletionPolicy.ORPHAN
+        if policy == DeletionPolicy.MIRROR_PRUNE:
+            deletes_objects = state.raw_spec.get("prune", True) is not False
         result = SyncResult()
         try:
-            if _deletes_objects(state):
-                if self._may_have_heirs(state):
-                    now = asyncio.get_running_loop().time()
-                    postponed = postpone(state.postponed, _NO_COMMIT, now)
+            if deletes_objects:
+                # A source of the same repository that was never read may claim objects.
+                postponed = postpone(state.postponed, _NO_COMMIT, now)
+                if (
+                    state.spec is not None
+                    and not postponed.is_over(now)
+                    and any(
+                        other.claims.applied is None and other.fetched is None
+                        for other in same_ref(self._controller, state, state.spec)
+                    )
+                ):
                     state = store.put(replace(state, postponed=postponed))
                     await self._report(state, result)
                     return Result(_RETRY_DELAY)
@@ -173,22 +195,13 @@ class SourceDeletion:
                     return Result(_RETRY_DELAY)
             if not await self._controller.inventories.release(state.key):
                 return Result(_RETRY_DELAY)
-            await remove_finalizer(self._controller, state.source)
+            if not is_lost:
+                await remove_finalizer(self._controller, state.source)
         except KroGitopsError as error:
             result += SyncResult(failures=(Fault(error.code, error.full_text),))
             await self._report(state, result)
             return Result(_ERROR_DELAY)
         return DONE
-
-    def _may_have_heirs(self, state: SourceState) -> bool:
-        """Return True if a source of the same repository was never read: it may want objects."""
-        spec, now = state.spec, asyncio.get_running_loop().time()
-        if spec is None or postpone(state.postponed, _NO_COMMIT, now).is_over(now):
-            return False
-        return any(
-            other.claims.applied is None and other.fetched is None
-            for other in same_ref(self._controller, state, spec)
-        )
 
     async def _delete_all(self, state: SourceState) -> tuple[SyncResult, bool]:
         """Delete the next group; return whether nothing is left."""
@@ -232,11 +245,26 @@ class SourceDeletion:
         await self._reporter.write(state, report)
 
 
-async def ensure_finalizer(controller: ControllerContext, source: KubeObject) -> KubeObject:
-    """Set our finalizer before anything is created; return the source."""
-    present = source["metadata"].get("finalizers") or []
-    if SOURCE_FINALIZER in present:
+def was_lost(last: KubeObject) -> bool:
+    """
+    Return True if a source that is gone went in spite of our finalizer, by its last state.
+
+    A deletion that began before the finalizer was there may remove the source at once, though the
+    API server accepted the finalizer meanwhile (kubernetes/kubernetes#77988).
+    """
+    return has_finalizer(last) and not is_deleting(last)
+
+
+def has_finalizer(source: KubeObject) -> bool:
+    """Return True if a source has our finalizer."""
+    return SOURCE_FINALIZER in (source["metadata"].get("finalizers") or ())
+
+
+async def ensure_finalizer(controller: ControllerContext, source: KubeObject) -> KubeObject | None:
+    """Set our finalizer before anything is created; return the source, None if it is gone."""
+    if has_finalizer(source):
         return source
+    present = source["metadata"].get("finalizers") or []
     return await _set_finalizers(controller, source, [*present, SOURCE_FINALIZER])
 
 
@@ -249,18 +277,18 @@ async def remove_finalizer(controller: ControllerContext, source: KubeObject) ->
 
 async def _set_finalizers(
     controller: ControllerContext, source: KubeObject, finalizers: list[str]
-) -> KubeObject:
+) -> KubeObject | None:
     # With the resourceVersion: a finalizer that is added meanwhile must not be lost.
     version = source["metadata"]["resourceVersion"]
     changes = {"metadata": {"resourceVersion": version, "finalizers": finalizers}}
     try:
         answer = await controller.cluster.patch(ObjectRef.of(source), MergePatch(changes))
     except NotFound:
-        return source
+        return None
     except Conflict as error:
         raise NotYet(error.code, error.message) from error
     answer["metadata"].pop("managedFields", None)
-    controller.sources.saw(answer)
+    controller.sources.record_write(answer)
     return answer
 
 
@@ -302,21 +330,28 @@ def same_ref(
 def wake_heirs(controller: ControllerContext, state: SourceState, candidates: Candidates) -> None:
     """Have the sources synced that take objects over; once, from then on they retry themselves."""
     known = state.result.waiting if state.result is not None else ()
-    for ref, name in candidates.handed_over:
-        heir = controller.store.find(name)
-        if heir is not None and handover_text(ref, name) not in known:
+    for ref, claimant in candidates.handed_over:
+        heir = controller.store.find(claimant.name)
+        if heir is not None and handover_text(ref, claimant) not in known:
             controller.request(heir.key, Trigger.SYNC)
 
 
-def other_claimant(controller: ControllerContext, state: SourceState, key: Key) -> str:
-    """Return the name of another source that wants an object; empty if there is none."""
-    found = controller.store.claimant(key, state.name)
-    return found.name if found is not None else ""
-
-
-def _deletes_objects(state: SourceState) -> bool:
-    """Return True if the source's objects are deleted with it; by the raw spec, valid or not."""
-    policy = state.raw_spec.get("deletionPolicy") or DeletionPolicy.MIRROR_PRUNE
-    if policy == DeletionPolicy.MIRROR_PRUNE:
-        return state.raw_spec.get("prune", True) is not False
-    return bool(policy != DeletionPolicy.ORPHAN)
+def other_claimant(controller: ControllerContext, state: SourceState, key: Key) -> Claimant | None:
+    """Return another source that claims an object, one that can take it over if there is any."""
+    found: Claimant | None = None
+    now, since = datetime.now(UTC), state.handovers.get(key)
+    for other in controller.store.claimants(key, state.name):
+        trouble = ""
+        if other.raw_spec.get("suspend"):
+            trouble = "it is suspended"
+        elif other.spec is None:
+            trouble = "its spec is invalid"
+        elif other.fetch_error is not None:
+            trouble = "it cannot read its repository"
+        elif other.result is not None and other.result.failures:
+            trouble = "it fails"
+        claimant = Claimant.of(other.name, trouble, since, controller.claim_timeout, now)
+        if not trouble:
+            return claimant
+        found = found or claimant
+    return found

@@ -4,23 +4,29 @@ The health of a source's objects: ready, progressing or degraded.
 Instances and definitions are known from the engine's watches, so checking them costs nothing. Kinds
 without a status are healthy when they exist. Only the rest is read, and again only if it changed
 since it was healthy.
+
+A definition is ready when the engine reports so for the generation that was applied: then the API
+server serves its kind with the schema of this revision. A definition that the engine rejects keeps
+what it generated before, and holds back the instances of this revision.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kro_gitops.engine.crd.update import is_served
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Reader
-from kro_gitops.source.controllers.context import ControllerContext, each_of
-from kro_gitops.source.controllers.readiness import definition_health
+from kro_gitops.source.controllers.context import ControllerContext, EngineCache, each_of
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.result import SyncResult
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.tracking.health import Health, HealthStatus, health
 from kro_gitops.tracking.inventory import Key
 from kro_gitops.tracking.workload_health import workload_health
-from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import ObjectRef
 
+_POLL_INTERVAL = 0.02  # seconds
 _RBAC = "rbac.authorization.k8s.io"
 
 # Kinds without a status: healthy as soon as they exist.
@@ -71,26 +77,36 @@ class HealthChecker:
         verdicts: list[tuple[Desired, HealthStatus]] = []
         healthy: dict[Key, object] = {}  # versions
         unread: list[Desired] = []
-        ready, kind, is_instance = 0, None, False
+        ready, kind, is_instance, has_status = 0, None, False, True
         for each in current:
             if each.ref.kind is not kind:
                 kind = each.ref.kind
-                is_instance = self._is_instance(kind, each.stage)
+                has_status = (kind.group, kind.kind) not in _WITHOUT_STATUS
+                is_instance = (
+                    has_status
+                    and each.stage is not Stage.DEFINITIONS
+                    and self._engine.is_instance(kind)
+                )
             if is_instance:
                 found = self._engine.instance(each.ref)
                 if found is not None and known.get(each.key) is found:
                     ready += 1  # nearly always
                     continue
-                verdict = _instance_health(found, generations.get(each.key, 0))
+                least = generations.get(each.key, 0)
+                verdict = HealthStatus(Health.PROGRESSING, "not picked up yet")
+                if found is not None and (found["metadata"].get("generation") or 0) >= least:
+                    verdict = health(found)
                 if verdict.health is Health.HEALTHY:
                     healthy[each.key] = found
                 verdicts.append((each, verdict))
-            elif (kind.group, kind.kind) in _WITHOUT_STATUS:
+            elif not has_status:
                 ready += 1
             elif each.stage is Stage.DEFINITIONS:
                 verdicts.append((each, definition_health(self._engine, each.ref)))
             else:
-                is_known = known.get(each.key, "") == self._version(each.ref)
+                live = self._live.find(each.ref)
+                version = live["metadata"].get("resourceVersion") if live is not None else None
+                is_known = known.get(each.key, "") == version
                 ready += is_known
                 if not is_known:
                     unread.append(each)
@@ -109,22 +125,6 @@ class HealthChecker:
         )
         return HealthReport(result, healthy)
 
-    def _version(self, ref: ObjectRef) -> str | None:
-        """Return the version of an object that was last seen; None if it is not watched."""
-        live = self._live.find(ref)
-        return live["metadata"].get("resourceVersion") if live is not None else None
-
-    def _is_instance(self, kind: Kind, stage: Stage) -> bool:
-        if (kind.group, kind.kind) in _WITHOUT_STATUS or stage is Stage.DEFINITIONS:
-            return False
-        return self._engine.is_instance(kind)
-
-
-def _instance_health(found: KubeObject | None, least: int) -> HealthStatus:
-    if found is None or (found["metadata"].get("generation") or 0) < least:
-        return HealthStatus(Health.PROGRESSING, "not picked up yet")
-    return health(found)
-
 
 async def _read(reader: Reader, desired: Desired) -> tuple[Desired, HealthStatus, str]:
     """Read an object; return its health, and its version if it is healthy."""
@@ -138,3 +138,55 @@ async def _read(reader: Reader, desired: Desired) -> tuple[Desired, HealthStatus
     verdict = workload_health(found)
     is_healthy = verdict.health is Health.HEALTHY
     return desired, verdict, found["metadata"]["resourceVersion"] if is_healthy else ""
+
+
+def definition_health(engine: EngineCache, ref: ObjectRef, generation: int = 0) -> HealthStatus:
+    """Return the health of a definition, of this generation or a later one."""
+    found = engine.definition(ref.name)
+    if found is None or (found["metadata"].get("generation") or 0) < generation:
+        return HealthStatus(Health.PROGRESSING, "not picked up yet")
+    return health(found)
+
+
+async def wait_for_definitions(
+    engine: EngineCache, applied: dict[ObjectRef, int], limit: float
+) -> dict[ObjectRef, HealthStatus]:
+    """Wait until the engine has seen each definition in its generation; return their health."""
+    until = asyncio.get_running_loop().time() + limit
+    while True:
+        verdicts = {ref: definition_health(engine, ref, gen) for ref, gen in applied.items()}
+        if not any(verdict.health is Health.PROGRESSING for verdict in verdicts.values()):
+            return verdicts
+        if asyncio.get_running_loop().time() > until:
+            return verdicts
+        await asyncio.sleep(_POLL_INTERVAL)
+
+
+async def wait_established(
+    reader: Reader, refs: Iterable[ObjectRef], limit: float
+) -> dict[ObjectRef, str]:
+    """Wait for namespaces and CRDs; return those that are not ready in time, and why."""
+    until = asyncio.get_running_loop().time() + limit
+    waiting = dict.fromkeys(refs, "")
+    while waiting:
+        for ref in list(waiting):
+            try:
+                found = await reader.find(ref)
+            except KroGitopsError as error:
+                why = error.message
+            else:
+                phase = ((found or {}).get("status") or {}).get("phase", "Active")
+                if found is None:
+                    why = "it is not there"
+                elif found["kind"] == "Namespace":
+                    why = "" if phase == "Active" else f"it is {phase}"
+                else:
+                    why = "" if is_served(found) else "it is not established yet"
+            if why:
+                waiting[ref] = why
+            else:
+                del waiting[ref]
+        if not waiting or asyncio.get_running_loop().time() > until:
+            break
+        await asyncio.sleep(_POLL_INTERVAL)
+    return waiting

@@ -6,7 +6,10 @@ the objects that they list.
 """
 
 import asyncio
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
+
+import orjson
 
 from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.engine.labels import label_value
@@ -16,7 +19,7 @@ from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import AlreadyExists, NotFound
 from kro_gitops.metadata import SOURCE_FINALIZER, SOURCE_NAME
 from kro_gitops.source.api.resources import SOURCE_INVENTORY_KIND
-from kro_gitops.tracking.inventory import Inventory, parse_entries
+from kro_gitops.tracking.inventory import Entry, Inventory, parse_entries
 from kube_objects.refs import KubeObject, ObjectRef
 
 _BY_SOURCE = "source"
@@ -29,22 +32,58 @@ class Inventories:
 
     def __init__(self, cluster: Cluster) -> None:
         self.informer = Informer(
-            cluster, Selection(SOURCE_INVENTORY_KIND), indexes={_BY_SOURCE: _source_label}
+            cluster,
+            Selection(SOURCE_INVENTORY_KIND),
+            packed_entries,
+            indexes={_BY_SOURCE: _source_label},
         )
         self._cluster = cluster
 
     def load(self, source: ObjectRef) -> Inventory:
         """Return the inventory of a source, as it was last written."""
         shards = {
-            _number(shard, source.name): tuple(parse_entries(shard.get("entries")))
-            for shard in self._shards(source)
+            _number(shard, source.name): tuple(_entries(shard)) for shard in self._shards(source)
         }
         return Inventory.of(shards)
 
     async def write(self, source: KubeObject, inventory: Inventory) -> None:
         """Write what has changed."""
+        ref = ObjectRef.of(source)
+        owner = {
+            "apiVersion": ref.kind.api_version,
+            "kind": ref.kind.kind,
+            "name": ref.name,
+            "uid": source["metadata"]["uid"],
+        }
         for number, changes in inventory.changes().items():
-            await self._write(source, number, inventory, changes)
+            shard = ObjectRef(SOURCE_INVENTORY_KIND, ref.namespace, f"{ref.name}-{number}")
+            patch = MergePatch({"entries": changes})
+            answer: KubeObject | None = None
+            try:
+                answer = await self._cluster.patch(shard, patch)
+            except NotFound:
+                # Without entries there is nothing to remove, and in a terminating namespace
+                # none can be created.
+                if any(changes.values()):
+                    whole = {
+                        "apiVersion": shard.kind.api_version,
+                        "kind": shard.kind.kind,
+                        "metadata": {
+                            "name": shard.name,
+                            "namespace": shard.namespace,
+                            "labels": {SOURCE_NAME: label_value(ref.name)},
+                            "ownerReferences": [owner],
+                            "finalizers": [SOURCE_FINALIZER],
+                        },
+                        # All of them: the shard may have been deleted by a user.
+                        "entries": inventory.on_shard(number),
+                    }
+                    try:
+                        answer = await self._cluster.create(whole)
+                    except AlreadyExists:  # the answer to an earlier attempt was lost
+                        answer = await self._cluster.patch(shard, patch)
+            if answer is not None:
+                self.informer.record_write(packed_entries(answer))
             inventory.written(number)
 
     async def release(self, source: ObjectRef) -> bool:
@@ -77,56 +116,26 @@ class Inventories:
         shard = change.after
         if shard is None or not is_deleting(shard):
             return None
-        place = shard["metadata"]["namespace"]
-        owners = {f"{place}/{label}" for label in _source_label_of(shard)}
+        owners = {f"{namespace}/{label}" for namespace, label in _source_label(shard)}
         known = (each.partition("/") for each in sources)
         names = {f"{namespace}/{label_value(name)}" for namespace, _, name in known}
         return None if owners & names else shard
-
-    async def _write(
-        self, source: KubeObject, number: int, inventory: Inventory, changes: dict[str, object]
-    ) -> None:
-        ref = ObjectRef.of(source)
-        shard = ObjectRef(SOURCE_INVENTORY_KIND, ref.namespace, f"{ref.name}-{number}")
-        try:
-            answer = await self._cluster.patch(shard, MergePatch({"entries": changes}))
-        except NotFound:
-            if not any(changes.values()):
-                return  # nothing to remove; in a terminating namespace none can be created
-            # All of its entries: the shard may have been deleted by a user.
-            whole = _shard(source, shard, inventory.on_shard(number))
-            try:
-                answer = await self._cluster.create(whole)
-            except AlreadyExists:  # the answer to an earlier attempt was lost
-                answer = await self._cluster.patch(shard, MergePatch({"entries": changes}))
-        answer["metadata"].pop("managedFields", None)
-        self.informer.saw(answer)
 
     def _shards(self, source: ObjectRef) -> list[KubeObject]:
         found = self.informer.cache.by(_BY_SOURCE, (source.namespace, label_value(source.name)))
         return [shard for shard in found if _number(shard, source.name) >= 0]
 
 
-def _shard(source: KubeObject, shard: ObjectRef, entries: dict[str, object]) -> KubeObject:
-    ref = ObjectRef.of(source)
-    owner = {
-        "apiVersion": ref.kind.api_version,
-        "kind": ref.kind.kind,
-        "name": ref.name,
-        "uid": source["metadata"]["uid"],
-    }
-    return {
-        "apiVersion": shard.kind.api_version,
-        "kind": shard.kind.kind,
-        "metadata": {
-            "name": shard.name,
-            "namespace": shard.namespace,
-            "labels": {SOURCE_NAME: label_value(ref.name)},
-            "ownerReferences": [owner],
-            "finalizers": [SOURCE_FINALIZER],
-        },
-        "entries": entries,
-    }
+def packed_entries(shard: KubeObject) -> KubeObject:
+    """Return a shard as it is cached: its entries are in the states of sources already."""
+    metadata = {key: each for key, each in shard["metadata"].items() if key != "managedFields"}
+    packed = zlib.compress(orjson.dumps(shard.get("entries") or {}))
+    return {**shard, "metadata": metadata, "entries": packed}
+
+
+def _entries(shard: KubeObject) -> Iterator[Entry]:
+    """Yield the entries of a shard that is cached."""
+    return parse_entries(orjson.loads(zlib.decompress(shard["entries"])))
 
 
 def _number(shard: KubeObject, source: str) -> int:
@@ -135,10 +144,8 @@ def _number(shard: KubeObject, source: str) -> int:
     return int(text) if text.isdecimal() else -1
 
 
-def _source_label_of(shard: KubeObject) -> tuple[str, ...]:
-    label = (shard["metadata"].get("labels") or {}).get(SOURCE_NAME)
-    return (label,) if label else ()
-
-
 def _source_label(shard: KubeObject) -> tuple[tuple[str, str], ...]:
-    return tuple((shard["metadata"]["namespace"], each) for each in _source_label_of(shard))
+    """Return the namespace and the label of the source, as an index key; empty without one."""
+    metadata = shard["metadata"]
+    label = (metadata.get("labels") or {}).get(SOURCE_NAME)
+    return ((metadata["namespace"], label),) if label else ()

@@ -83,12 +83,12 @@ class LiveCache:
         watch = self._watches.get(kind)
         return watch.informer.cache.find if watch is not None else None
 
-    def saw(self, answer: KubeObject) -> CachedObject:
+    def record_write(self, answer: KubeObject) -> CachedObject:
         """Store what the API server answered to a write of ours, before the watch reports it."""
         found = kept(answer)
         watch = self._watches.get(ObjectRef.of(found).kind)
         if watch is not None:
-            watch.informer.saw(found)
+            watch.informer.record_write(found)
         return found
 
     def close(self) -> None:

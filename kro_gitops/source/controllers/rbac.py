@@ -6,14 +6,14 @@ answer covers all kinds and namespaces of the source, and the kinds of its insta
 that the permissions can be granted at once.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import orjson
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.access_review import AccessReviewer
 from kro_gitops.kube.api import Identity
-from kro_gitops.source.controllers.readiness import EngineCache
+from kro_gitops.source.controllers.context import EngineCache
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.result import NOTHING, Fault, SyncResult
 from kube_objects.refs import Kind
@@ -41,9 +41,16 @@ class MissingPermissions:
         """Return a fault with the missing Role, if permissions are what is missing."""
         if not any(fault.code == _FORBIDDEN for fault in result.failures):
             return NOTHING
-        needed = sorted(set(self._needed(desired, prunes=prunes)))
+        verbs = (*_VERBS, "delete") if prunes else _VERBS
+        needed: set[tuple[str, Kind, str]] = set()
+        for each in desired:
+            ref = each.ref
+            needed |= {(verb, ref.kind, ref.namespace) for verb in verbs}
+            if self._engine.is_instance(ref.kind):
+                for kind in self._engine.child_kinds(ref.kind):
+                    needed |= {(verb, kind, ref.namespace) for verb in _CHILD_VERBS}
         try:
-            role = await self._access.missing(identity, needed)
+            role = await self._access.missing(identity, sorted(needed))
         except KroGitopsError as error:
             warning = Fault(error.code, f"rights not checked: {error.message}")
             return SyncResult(warnings=(warning,))
@@ -52,14 +59,3 @@ class MissingPermissions:
         who = identity.user if identity is not None else "the controller"
         text = f"{who} lacks rights; this would grant them: {orjson.dumps(role).decode()}"
         return SyncResult(failures=(Fault("missing-rights", text),))
-
-    def _needed(
-        self, desired: Iterable[Desired], *, prunes: bool
-    ) -> Iterator[tuple[str, Kind, str]]:
-        verbs = (*_VERBS, "delete") if prunes else _VERBS
-        for each in desired:
-            ref = each.ref
-            yield from ((verb, ref.kind, ref.namespace) for verb in verbs)
-            if self._engine.is_instance(ref.kind):
-                for kind in self._engine.child_kinds(ref.kind):
-                    yield from ((verb, kind, ref.namespace) for verb in _CHILD_VERBS)

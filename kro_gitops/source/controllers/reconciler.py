@@ -1,9 +1,10 @@
 """
 Reconciles a source: observe git, plan and execute, report.
 
-Git is asked only if something requires it: the timer, a webhook, a person or a new spec. Between
-two commits only what changed in the cluster is compared. Whatever fails, the last revision that was
-read stays in force, and nothing is deleted because of something that could not be read.
+Git is asked only if something requires it: the timer, a webhook, a person or a new spec. A poll
+runs beside reconciles, so that a slow remote holds no worker; its end reconciles the source again.
+Between two commits only what changed in the cluster is compared. Whatever fails, the last revision
+that was read stays in force, and nothing is deleted because of something that could not be read.
 """
 
 import asyncio
@@ -15,15 +16,16 @@ from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.schedule import Schedule
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.instance_metadata import is_deleting
-from kro_gitops.errors import KroGitopsError, NotYet, UserError
+from kro_gitops.errors import NotYet, UserError
 from kro_gitops.source.api.parse import Defaults, read_spec
 from kro_gitops.source.api.types import Pin, SourceSpec
 from kro_gitops.source.controllers.context import ControllerContext
-from kro_gitops.source.controllers.deletion import SourceDeletion, ensure_finalizer
-from kro_gitops.source.controllers.fetch import Polled, Poller
+from kro_gitops.source.controllers.deletion import SourceDeletion, ensure_finalizer, has_finalizer
+from kro_gitops.source.controllers.fetch import Polled, Poller, poll_question
 from kro_gitops.source.controllers.reporter import Reporter, requested, status_of
 from kro_gitops.source.controllers.state import SourceState, Trigger
 from kro_gitops.source.controllers.sync import SourceSync
+from kro_gitops.source.files.revision import Library
 from kro_gitops.source.plan import status
 from kro_gitops.source.plan.claims import Claims, coming_claims, unclaimed
 from kro_gitops.source.plan.conclude import (
@@ -33,6 +35,8 @@ from kro_gitops.source.plan.conclude import (
     begin_run,
     conclude,
     conclude_without_revision,
+    fetch_delay,
+    overdue_after,
     report_error,
     report_suspended,
 )
@@ -71,57 +75,122 @@ class SourceReconciler:
 
     async def reconcile(self, work: WorkItem[ObjectRef]) -> Result:
         """Bring a source as far as possible now; return when to reconcile it again."""
-        key = work.key
+        key, reporter = work.key, self._reporter
         source = self._controller.sources.cache.find(key.namespace, key.name)
         if source is None:
+            gone = self._store.find(key.place)
             self._schedule.forget(key.place)
+            self._poller.cancel(key.place)
+            if gone is not None and key.place in self._store.lost:
+                result = await self._deletion.reconcile_lost(gone)
+                if result is not DONE:
+                    return result
             self._store.drop(key.place)
-            self._reporter.forget(key.place)
+            self._controller.budget.release(key.place)
+            reporter.forget(key.place)
+            if gone is not None:  # instances that stay have lost the account that acts for them
+                self._wake_instances(gone, only_unhealthy=False)
             return DONE
         state = self._load(source)
         if is_deleting(source):
             self._schedule.forget(state.name)
+            self._poller.cancel(state.name)
             return await self._deletion.reconcile(state)
         try:
             state, spec = self._read_spec(state)
-        except UserError as error:
-            return await self._stall(state, error)
-        source = await ensure_finalizer(self._controller, state.source)
-        state = self._store.put(replace(state, source=source))
+        except UserError as error:  # only a new spec helps
+            self._schedule.forget(state.name)
+            self._poller.cancel(state.name)
+            report = reporter.draft(state, Phase.FAILED)
+            report.handled = requested(state.source)
+            report_error(report, status.STALLED, error)
+            await reporter.write(state, report)
+            return DONE
+        held = await ensure_finalizer(self._controller, state.source)
+        if held is None:
+            return DONE  # it is gone; the watch reports it
+        state = self._store.put(replace(state, source=held))
         if spec.suspend:
-            return await self._suspend(state)
+            self._schedule.forget(state.name)
+            self._poller.cancel(state.name)
+            report = reporter.draft(state, Phase.SUSPENDED)
+            report.handled = requested(state.source)
+            former = {each.type: each for each in parse_conditions(state.source)}.get(status.READY)
+            report_suspended(report, former)
+            await reporter.write(state, report)
+            return DONE
         request = partial(self._controller.request, key, Trigger.POLL)
         self._schedule.every(state.name, spec.interval, request)
         missing = self._missing_dependency(state, spec)
         if missing:
-            return await self._wait_for(state, missing)
+            report = reporter.draft(state, Phase.WAITING)
+            # Handled now, or every reconcile would wake its instances.
+            report.handled = requested(state.source)
+            report.set_condition(status.READY, FALSE, status.DEPENDENCY, missing)
+            report.set_condition(status.RECONCILING, TRUE, status.DEPENDENCY, missing)
+            report.set_condition(status.DEPENDENCY, TRUE, status.DEPENDENCY, missing)
+            await reporter.write(state, report)
+            return Result(_DEPENDENCY_DELAY)
+        return await self._reconcile_revision(state, spec)
 
-        pin = valid_pin(spec, datetime.now(UTC))
-        attempt = Attempt(requested(state.source), pin)
-        has_expired = pin is None and "pin" in status_of(state.source)
-        is_requested = self._store.has(state.name, Trigger.POLL)
-        if is_requested or state.is_fetch_outdated or has_expired:
-            state, trouble = await self._poll(state, spec, pin)
-            attempt = replace(attempt, error=trouble)
+    async def _reconcile_revision(self, state: SourceState, spec: SourceSpec) -> Result:
+        """Poll git if required, sync what it has, and report."""
+        pin, loop = valid_pin(spec, datetime.now(UTC)), asyncio.get_running_loop()
+        state, is_polled = self._poll(state, spec, pin)
+        running, overdue = self._poller.running(state.name), None
+        if running is not None and not is_polled:
+            waited = loop.time() - running.since
+            if waited < _GIT_TIMEOUT:
+                return Result(_GIT_TIMEOUT - waited)  # its end wakes the source sooner
+            overdue = running.due if waited >= overdue_after(spec) else None
+        retry = None if running is not None else max(state.retry_at - loop.time(), 0.0)
+        attempt = Attempt(state.answered, pin, state.fetch_error, retry, overdue)
         fetched = state.fetched
         if fetched is None:
             draft = self._reporter.draft(state, Phase.FAILED)
             conclusion = conclude_without_revision(draft, state.history, spec, attempt)
-            return await self._report(replace(state, history=conclusion.history), conclusion)
+            state = replace(state, history=conclusion.history)
+            return await self._report(state, conclusion)
+        if not state.is_held:
+            # Before the first apply: the API server may have accepted our finalizer and removed
+            # the source all the same (kubernetes/kubernetes#77988).
+            found = await self._controller.cluster.find(state.key)
+            is_same = (
+                found is not None and found["metadata"]["uid"] == state.source["metadata"]["uid"]
+            )
+            if found is None or not is_same or is_deleting(found):
+                return DONE  # the watch reports it
+            state = self._store.put(replace(state, is_held=True))
         last = (status_of(state.source).get("history") or [{}])[0]
         history = begin_run(state.history, fetched.facts, last, datetime.now(UTC))
         state = replace(state, history=history)
 
-        if self._sync.is_needed(state) or self._sync.can_continue(state):
-            state = await self._sync.sync(state, spec, fetched)
+        is_synced = False
+        if running is not None and state.is_fetch_outdated:
+            pass  # the files were chosen by another spec
+        elif self._sync.is_needed(state) or self._sync.can_continue(state):
+            state, is_synced = await self._sync.sync(state, spec, fetched), True
         elif self._store.has(state.name, Trigger.HEALTH) or (state.result and state.result.waiting):
             state = await self._sync.check_health(state, spec)
 
         now = Now(datetime.now(UTC), asyncio.get_running_loop().time())
         result = state.result or SyncResult()
         draft = self._reporter.draft(state, Phase.HEALTHY)
+        pause = None if is_synced else max(state.retry_sync_at - loop.time(), 0.0)
+        attempt = replace(attempt, seconds=state.sync_seconds, pause=pause)
         conclusion = conclude(result, state.history, now, draft, fetched.facts, spec, attempt)
-        state = replace(state, history=conclusion.history, result=conclusion.result)
+        state = replace(
+            state,
+            history=conclusion.history,
+            result=conclusion.result,
+            retry_sync_at=conclusion.retry_at,
+        )
+        running = self._poller.running(state.name)
+        if running is not None and overdue is None:
+            # To report then that it is overdue.
+            left = max(running.since + overdue_after(spec) - loop.time(), 0.1)
+            requeue = left if conclusion.requeue is None else min(left, conclusion.requeue)
+            conclusion = replace(conclusion, requeue=requeue)
         return await self._report(state, conclusion)
 
     async def _report(self, state: SourceState, conclusion: Conclusion) -> Result:
@@ -140,7 +209,11 @@ class SourceReconciler:
         if not inventories.informer.is_synced:
             text = "inventories are not known yet: what a source made would be forgotten"
             raise NotYet("inventory-unknown", text)
-        return self._store.put(SourceState(key, source, inventories.load(key)))
+        self._store.lost.discard(key.place)  # what another one of that name left is taken over
+        is_held = has_finalizer(source)
+        library = Library(owner=key.place, budget=self._controller.budget)
+        inventory = inventories.load(key)
+        return self._store.put(SourceState(key, source, inventory, is_held, library))
 
     def _read_spec(self, state: SourceState) -> tuple[SourceState, SourceSpec]:
         """Parse a spec that changed, and handle a request to reconcile."""
@@ -152,6 +225,8 @@ class SourceReconciler:
                 state,
                 spec=spec,
                 generation=generation,
+                fetch_error=None,
+                retry_at=0.0,
                 memory=Memory(kept=state.memory.kept, established=state.memory.established),
                 history=replace(state.history, attempts=0),
             )
@@ -160,44 +235,62 @@ class SourceReconciler:
             if not is_limited:
                 self._wake_instances(state, only_unhealthy=False)
         request = requested(state.source)
-        if request and request != status_of(state.source).get("lastHandledReconcileAt"):
+        known = (state.requested, status_of(state.source).get("lastHandledReconcileAt"))
+        if request and request not in known:
             self._store.trigger(state.name, Trigger.POLL | Trigger.FETCH | Trigger.SYNC)
-            state = replace(state, history=replace(state.history, attempts=0))
+            history = replace(state.history, attempts=0)
+            state = self._store.put(replace(state, requested=request, history=history))
             self._wake_instances(state, only_unhealthy=True)
         return state, spec
 
-    async def _poll(
+    def _poll(
         self, state: SourceState, spec: SourceSpec, pin: Pin | None
-    ) -> tuple[SourceState, KroGitopsError | None]:
-        """Poll git; as long as it does not answer, drift is corrected by the last revision."""
-        self._store.take(state.name, Trigger.POLL)
-        is_expected = self._store.take(state.name, Trigger.FETCH)
-        polling = asyncio.create_task(self._poller.poll(state, spec, pin, is_expected=is_expected))
-        try:
-            while True:
-                await asyncio.wait({polling}, timeout=_GIT_TIMEOUT)
-                if polling.done():
-                    break
-                fetched = state.fetched
-                if fetched and not state.is_fetch_outdated and self._sync.is_needed(state):
-                    state = self._store.put(await self._sync.sync(state, spec, fetched))
-        finally:
-            if polling.cancel():
-                self._store.trigger(state.name, Trigger.POLL)  # it was not answered
-        polled = polling.result()
-        if polled.error is not None:
-            self._store.trigger(state.name, Trigger.POLL)
-        return self._store.put(self._with_poll(state, spec, polled)), polled.error
+    ) -> tuple[SourceState, bool]:
+        """Take the answer of a poll that has finished, if any, and start the next if it is due."""
+        finished, polled, name = self._poller.take(state.name), None, state.name
+        if finished is not None:
+            is_current = finished.question == poll_question(state, pin)
+            is_answer = is_current and finished.task.exception() is None
+            if not is_answer or finished.task.result().error is not None:
+                self._store.trigger(name, Trigger.POLL)
+            if is_current:
+                polled = finished.task.result()
+                state = self._store.put(self._with_poll(state, spec, polled))
+        has_expired = pin is None and "pin" in status_of(state.source)
+        is_due = self._store.has(name, Trigger.POLL)
+        is_due |= polled is None and (state.is_fetch_outdated or has_expired)
+        # A request is answered at once; a poll that failed is repeated when its time has come.
+        is_expected = self._store.has(name, Trigger.FETCH)
+        if is_expected or (is_due and asyncio.get_running_loop().time() >= state.retry_at):
+            former = self._poller.running(name)
+            self._poller.start(state, spec, pin, is_expected=is_expected)
+            # If one is running, the triggers stay for the next: it may have asked too early.
+            if self._poller.running(name) is not former:
+                self._store.take(name, Trigger.POLL | Trigger.FETCH)
+                if former is not None:
+                    # Abandoned, but its thread may still read files into the library.
+                    state = self._store.put(replace(state, library=state.library.emptied()))
+        return state, polled is not None
 
     def _with_poll(self, state: SourceState, spec: SourceSpec, polled: Polled) -> SourceState:
         """Return the state with what a poll found."""
-        known = replace(state, webhook_path=polled.webhook_path, mirror=polled.mirror)
+        failures = 0 if polled.error is None else state.history.fetch_failures + 1
+        history = replace(state.history, fetch_failures=failures)
+        known = replace(
+            state,
+            webhook_path=polled.webhook_path,
+            mirror=polled.mirror,
+            fetch_error=polled.error,
+            retry_at=0.0,
+            answered=polled.requested,
+            history=history,
+        )
         if polled.error is not None:
-            return known
-        history = replace(state.history, fetch_failures=0)
+            delay = fetch_delay(failures, spec)
+            return replace(known, retry_at=asyncio.get_running_loop().time() + delay)
         former, found = state.fetched, polled.fetched
         if found is None:
-            return replace(known, history=history)
+            return known
         self._poller.check_history(state, spec, found)
         # A commit without a change of our files only moves the revision, unless its message may
         # lift the limit of pruning.
@@ -227,9 +320,19 @@ class SourceReconciler:
             found = cache.find(namespace, needed.name)
             if found is None:
                 return f"there is no source {namespace}/{needed.name}"
-            if _is_ready(found):
+            ready = {each.type: each.status for each in parse_conditions(found)}.get(status.READY)
+            is_observed = status_of(found).get("observedGeneration") == found["metadata"].get(
+                "generation"
+            )
+            if ready == TRUE and is_observed:
                 continue
-            needs = {ObjectRef.of(each).place: _depends_on(each) for each in cache}
+            needs: dict[str, set[str]] = {}
+            for source in cache:
+                own = source["metadata"]["namespace"]
+                listed = (source.get("spec") or {}).get("dependsOn") or ()
+                needs[ObjectRef.of(source).place] = {
+                    f"{each.get('namespace') or own}/{each.get('name')}" for each in listed
+                }
             order = layers({name: needed & needs.keys() for name, needed in needs.items()})
             cycle = next((c[:-1] for c in order.cycles if state.name in c), ())
             if cycle:
@@ -238,36 +341,6 @@ class SourceReconciler:
                 return f"sources wait for each other: {' → '.join(path)}"
             return f"source {namespace}/{needed.name} is not ready"
         return ""
-
-    # Other outcomes
-
-    async def _suspend(self, state: SourceState) -> Result:
-        self._schedule.forget(state.name)
-        report = self._reporter.draft(state, Phase.SUSPENDED)
-        report.handled = requested(state.source)
-        former = {each.type: each for each in parse_conditions(state.source)}.get(status.READY)
-        report_suspended(report, former)
-        await self._reporter.write(state, report)
-        return DONE
-
-    async def _stall(self, state: SourceState, error: UserError) -> Result:
-        """Report an invalid spec; only a new one helps."""
-        self._schedule.forget(state.name)
-        report = self._reporter.draft(state, Phase.FAILED)
-        report.handled = requested(state.source)
-        report_error(report, status.STALLED, error)
-        await self._reporter.write(state, report)
-        return DONE
-
-    async def _wait_for(self, state: SourceState, missing: str) -> Result:
-        report = self._reporter.draft(state, Phase.WAITING)
-        # Handled now, or every reconcile would wake its instances.
-        report.handled = requested(state.source)
-        report.set_condition(status.READY, FALSE, status.DEPENDENCY, missing)
-        report.set_condition(status.RECONCILING, TRUE, status.DEPENDENCY, missing)
-        report.set_condition(status.DEPENDENCY, TRUE, status.DEPENDENCY, missing)
-        await self._reporter.write(state, report)
-        return Result(_DEPENDENCY_DELAY)
 
     def _wake_instances(self, state: SourceState, *, only_unhealthy: bool) -> None:
         """Have instances reconciled: permissions changed, or a retry is requested."""
@@ -298,16 +371,3 @@ def valid_pin(spec: SourceSpec, now: datetime) -> Pin | None:
 def _permissions(spec: SourceSpec) -> tuple[object, ...]:
     """Return what decides what the instances of a source may do."""
     return spec.service_account, spec.allow
-
-
-def _depends_on(source: KubeObject) -> set[str]:
-    """Return the sources that one depends on, as written in its spec."""
-    own = source["metadata"]["namespace"]
-    listed = (source.get("spec") or {}).get("dependsOn") or ()
-    return {f"{each.get('namespace') or own}/{each.get('name')}" for each in listed}
-
-
-def _is_ready(source: KubeObject) -> bool:
-    ready = {each.type: each.status for each in parse_conditions(source)}.get(status.READY)
-    observed = status_of(source).get("observedGeneration")
-    return ready == TRUE and observed == source["metadata"].get("generation")

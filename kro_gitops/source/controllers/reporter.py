@@ -13,8 +13,8 @@ from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
 from kro_gitops.metadata import REQUESTED_AT
 from kro_gitops.source.api.types import NotificationEvent
+from kro_gitops.source.controllers.context import SourceObserver
 from kro_gitops.source.controllers.notifier import Notifier
-from kro_gitops.source.controllers.observer import SourceObserver
 from kro_gitops.source.controllers.state import SourceState
 from kro_gitops.source.plan import status
 from kro_gitops.source.plan.result import Phase
@@ -74,7 +74,12 @@ class Reporter:
         written = report.written(former, datetime.now(UTC))
         ready = _ready(written)
         objects = (written.get("inventory") or {}).get("objects") or 0
-        self._observer.standing(state.name, ready.get("status", UNKNOWN), objects)
+        self._observer.standing(
+            state.name,
+            ready.get("status", UNKNOWN),
+            objects,
+            is_stale=status.STALE in report.conditions,
+        )
         if written == former:
             return
         patch = JsonPatch([{"op": "add", "path": "/status", "value": written}])
@@ -84,7 +89,7 @@ class Reporter:
         except NotFound:
             return
         answer["metadata"].pop("managedFields", None)
-        self._informer.saw(answer)
+        self._informer.record_write(answer)
         before = _ready(former)
         if any(before.get(key) != ready.get(key) for key in ("status", "reason", "message")):
             reason, text = ready.get("reason"), ready.get("message") or ready.get("reason") or ""

@@ -1,5 +1,5 @@
 """
-What is remembered of each source between two reconciles, and whose an object is.
+What is remembered of each source between two reconciles, and which source wants an object.
 
 A `SourceState` is a value: a reconcile takes the one in the store, computes the next and puts it
 back. Nothing else writes it. Watches, timers and other sources leave `Trigger`s instead, which the
@@ -8,27 +8,17 @@ next reconcile takes.
 Two parts of a state are stores of their own, shared by all its versions: the inventory, which must
 be known to everybody before the objects in it are created, and the library of files that were
 parsed.
-
-Which identity creates the children of an instance, and where they may be, is decided by the source
-that has the instance in its inventory. It is never read from the instance itself, which its users
-can edit.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Flag, auto
 from typing import Any
 
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Identity
-from kro_gitops.metadata import (
-    INSTANCE_GROUP,
-    INSTANCE_KIND,
-    INSTANCE_NAME,
-    INSTANCE_NAMESPACE,
-    INSTANCE_VERSION,
-    OWNED,
-)
-from kro_gitops.source.api.types import Allow, SourceSpec
+from kro_gitops.source.api.types import SourceSpec
 from kro_gitops.source.files.revision import Library, Snapshot
 from kro_gitops.source.git.revisions import Chosen
 from kro_gitops.source.git.types import Commit, Entry
@@ -36,12 +26,9 @@ from kro_gitops.source.plan.claims import Claims, Postponement
 from kro_gitops.source.plan.conclude import CommitFacts, History
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.model import Memory
-from kro_gitops.source.plan.permissions import child_rejection
 from kro_gitops.source.plan.result import SyncResult
-from kro_gitops.tracking.inventory import Inventory, Key, key_of
+from kro_gitops.tracking.inventory import Inventory, Key
 from kube_objects.refs import Kind, KubeObject, ObjectRef
-
-FindInstance = Callable[[ObjectRef], KubeObject | None]
 
 
 class Trigger(Flag):
@@ -89,6 +76,7 @@ class SourceState:
     key: ObjectRef
     source: KubeObject
     inventory: Inventory
+    is_held: bool = False  # our finalizer was seen after it was added: the source cannot get lost
     library: Library = field(default_factory=Library)
     spec: SourceSpec | None = None
     generation: int = 0  # of the spec
@@ -98,11 +86,17 @@ class SourceState:
     fetched_generation: int = 0  # of the spec by which the files were chosen
     webhook_path: str = ""
     mirror: str = ""  # identity of the remote
+    fetch_error: KroGitopsError | None = None  # of the last poll
+    retry_at: float = 0.0  # when a poll that failed is repeated, by the clock of the event loop
+    requested: str = ""  # the request to reconcile that was seen last
+    answered: str = ""  # the one that was answered by a poll
 
     # What was synced
     synced: Fetched | None = None  # or has the same files
     synced_generation: int = 0
     result: SyncResult | None = None
+    sync_seconds: float = 0.0  # that the last sync took
+    retry_sync_at: float = 0.0  # when failures are retried, by the clock of the event loop
     current: tuple[Desired, ...] = ()  # objects that are as git has them
     claims: Claims = field(default_factory=Claims)
     memory: Memory = field(default_factory=Memory)
@@ -110,6 +104,7 @@ class SourceState:
     healthy: Mapping[Key, object] = field(default_factory=dict)  # as they were when healthy
     lingering: frozenset[Kind] = frozenset()  # definitions stay for the last instances of these
     postponed: Postponement | None = None
+    handovers: Mapping[Key, datetime] = field(default_factory=dict)  # since when each is awaited
 
     history: History = field(default_factory=History)
 
@@ -134,7 +129,14 @@ class SourceState:
         """Return True if the cluster must be compared with git, without any trigger."""
         if self.result is None or self.synced is not self.fetched:
             return True
-        return self.synced_generation != self.generation or self.result.is_unfinished
+        return self.synced_generation != self.generation
+
+    def must_go_on(self, now: float) -> bool:
+        """Return True if the last sync was not finished, and it is time to go on."""
+        if self.result is None or not self.result.is_unfinished:
+            return False
+        is_paused = self.result.is_retryable and now < self.retry_sync_at
+        return not is_paused
 
     def wants(self, key: Key) -> bool:
         """Return True if git has an object, or had it when it was last synced."""
@@ -149,9 +151,13 @@ class SourceStore:
         self._default_account = default_account
         self._states: dict[str, SourceState] = {}
         self._triggers: dict[str, Trigger] = {}
+        self.lost: set[str] = set()  # sources that were removed in spite of our finalizer
 
     def __iter__(self) -> Iterator[SourceState]:
         return iter(tuple(self._states.values()))
+
+    def __len__(self) -> int:
+        return len(self._states)
 
     def __contains__(self, name: object) -> bool:
         return name in self._states
@@ -169,6 +175,7 @@ class SourceStore:
         """Forget a source."""
         self._states.pop(name, None)
         self._triggers.pop(name, None)
+        self.lost.discard(name)
 
     def trigger(self, name: str, trigger: Trigger) -> bool:
         """Add a trigger; return True if it was not set."""
@@ -188,61 +195,16 @@ class SourceStore:
 
     # Whose is it
 
-    def claimant(self, key: Key, other_than: str) -> SourceState | None:
-        """Return another source that wants an object."""
-        return next((s for s in self if s.name != other_than and s.wants(key)), None)
+    def claimants(self, key: Key, other_than: str) -> Iterator[SourceState]:
+        """Yield the other sources that claim an object."""
+        return (state for state in self if state.name != other_than and state.wants(key))
 
     def identity(self, state: SourceState) -> Identity | None:
         """Return the identity that acts for a source; None is the controller."""
-        name = state.raw_spec.get("serviceAccountName") or self._default_account
-        return Identity.service_account(state.key.namespace, name) if name else None
+        account = self.account_of(state.source)
+        return Identity.service_account(state.key.namespace, account) if account else None
 
-    def identity_of(self, instance: KubeObject, find: FindInstance) -> Identity | None:
-        """
-        Return the identity that acts for the children of an instance; None is the controller.
-
-        `find` returns a parent instance, and raises `NotYet` if it is not known whether there is
-        one: a child of an instance that was not seen yet must not be taken for ours.
-        """
-        state = self._source_of(instance, find)
-        return self.identity(state) if state is not None else None
-
-    def refusal_of(self, instance: KubeObject, child: ObjectRef, find: FindInstance) -> str:
-        """Return why an instance may not have a child; empty if it may."""
-        state = self._source_of(instance, find)
-        if state is None:
-            return ""
-        allow = state.spec.allow if state.spec is not None else Allow()
-        why = child_rejection(allow, state.key.namespace, child, bool(child.namespace))
-        return f"source {state.name}: {why}" if why else ""
-
-    def _source_of(self, instance: KubeObject, find: FindInstance) -> SourceState | None:
-        """Return the source of an instance, or of the outermost instance that it is a child of."""
-        ref, seen = ObjectRef.of(instance), instance
-        passed: set[ObjectRef] = set()  # forged labels may form a cycle
-        while self._states and ref not in passed:
-            passed.add(ref)
-            owner = self._owner(key_of(ref))
-            parent = _parent(seen)
-            if owner is not None or parent is None:
-                return owner
-            owner = self._owner(key_of(parent))
-            above = find(parent) if owner is None else None
-            if above is None:
-                return owner
-            ref, seen = parent, above
-        return None
-
-    def _owner(self, key: Key) -> SourceState | None:
-        owners = [state for state in self if key in state.inventory]
-        return next((s for s in owners if s.wants(key)), owners[0] if owners else None)
-
-
-def _parent(instance: KubeObject) -> ObjectRef | None:
-    """Return the instance that this one is a child of, by its labels."""
-    labels = instance["metadata"].get("labels") or {}
-    if labels.get(OWNED) != "true" or not labels.get(INSTANCE_NAME):
-        return None
-    names = (INSTANCE_GROUP, INSTANCE_VERSION, INSTANCE_KIND)
-    kind = Kind(*(labels.get(each, "") for each in names))
-    return ObjectRef(kind, labels.get(INSTANCE_NAMESPACE, ""), labels[INSTANCE_NAME])
+    def account_of(self, source: KubeObject) -> str:
+        """Return the service account of a source, by its raw spec, valid or not; may be empty."""
+        named: str = (source.get("spec") or {}).get("serviceAccountName") or ""
+        return named or self._default_account

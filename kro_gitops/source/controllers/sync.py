@@ -10,13 +10,13 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from kro_gitops.errors import KroGitopsError, NotServed, UserError
-from kro_gitops.source.api.types import SourceSpec
+from kro_gitops.kube.api import Reader
+from kro_gitops.source.api.types import SourceSpec, TrackingMode, WantedRef
 from kro_gitops.source.controllers.apply import StageExecutor
-from kro_gitops.source.controllers.argocd_bridge import application_marks
 from kro_gitops.source.controllers.context import ControllerContext, SyncContext, each_of
 from kro_gitops.source.controllers.deletion import (
     Pruner,
@@ -24,17 +24,16 @@ from kro_gitops.source.controllers.deletion import (
     same_ref,
     wake_heirs,
 )
-from kro_gitops.source.controllers.health import HealthChecker
+from kro_gitops.source.controllers.health import HealthChecker, definition_health
 from kro_gitops.source.controllers.rbac import MissingPermissions
-from kro_gitops.source.controllers.readiness import definition_health
 from kro_gitops.source.controllers.reporter import Reporter
 from kro_gitops.source.controllers.state import Fetched, SourceState, Trigger
-from kro_gitops.source.files.revision import Item
 from kro_gitops.source.plan import status
 from kro_gitops.source.plan.claims import Claims, Postponement, postpone
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.model import (
     ExecutedStage,
+    Marker,
     Memory,
     Observed,
     PlanOptions,
@@ -42,18 +41,23 @@ from kro_gitops.source.plan.model import (
     PrunePostponed,
     Revision,
     SourcePlan,
+    no_marks,
 )
-from kro_gitops.source.plan.plan import manifest_faults, plan_source
-from kro_gitops.source.plan.result import Fault, Phase, SyncResult
+from kro_gitops.source.plan.plan import plan_source
+from kro_gitops.source.plan.result import Fault, Phase, SyncResult, manifest_faults
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.source.plan.steps import OtherSources
+from kro_gitops.tracking.argocd_applications import application_conflict, argocd_metadata
 from kro_gitops.tracking.inventory import Key, key_of
+from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
 from kube_objects.conditions import TRUE, UNKNOWN
+from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
+_APPLICATION = Kind("argoproj.io", "v1alpha1", "Application")
 _SYNC_TIMEOUT = 10.0  # seconds for a kind to be listed
 _REPORTED_CHANGES = 20  # objects: the progress of more than these is reported
 _PROGRESS_INTERVAL = 2.0  # seconds
@@ -81,7 +85,7 @@ class _Run:
 
 
 class SourceSync:
-    """Has the cluster as git has it."""
+    """Syncs revisions: applies, waits, prunes and checks health."""
 
     def __init__(
         self,
@@ -101,7 +105,9 @@ class SourceSync:
 
     def is_needed(self, state: SourceState) -> bool:
         """Return True if the cluster must be compared with git."""
-        return state.is_sync_outdated or self._controller.store.has(state.name, Trigger.SYNC)
+        now = asyncio.get_running_loop().time()
+        is_triggered = self._controller.store.has(state.name, Trigger.SYNC)
+        return state.is_sync_outdated or is_triggered or state.must_go_on(now)
 
     def can_continue(self, state: SourceState) -> bool:
         """Return True if something can be deleted now that had to wait."""
@@ -120,8 +126,10 @@ class SourceSync:
         result = state.result or SyncResult()
         observer.applied(state.name, result.created, result.changed, result.pruned)
         outcome = "failed" if result.failures else "applied"
-        observer.synced(state.name, time.perf_counter() - began, outcome)
-        return state
+        seconds = time.perf_counter() - began
+        observer.synced(state.name, seconds, outcome)
+        state.library.release()
+        return replace(state, sync_seconds=seconds)
 
     async def check_health(self, state: SourceState, spec: SourceSpec) -> SourceState:
         """Check the health of the objects; nothing else has changed."""
@@ -159,14 +167,24 @@ class SourceSync:
         context.fresh = frozenset(filter(None, run.revision.generated.values()))
         claims = state.claims
         try:
-            marks = await application_marks(controller.cluster, spec, fetched, controller.argocd)
+            marks = await _application_marks(controller.cluster, spec, fetched, controller.argocd)
             options = PlanOptions(state.key, controller.argocd, marks)
             async with self._progress(context, fetched):
                 plan = await self._execute(context, run, options)
             # Other sources must know what this one gives up before it is deleted.
             claims = Claims(plan.claims, frozenset())
             context.state = controller.store.put(replace(state, claims=claims))
-            await self._prune(context, run, plan)
+            match plan.prune:
+                case PrunePostponed(is_for_others=True):
+                    for other in self._behind(context, fetched):
+                        if controller.store.trigger(other.name, Trigger.POLL):
+                            controller.request(other.key, Trigger.SYNC)
+                case Prune() as prune:
+                    run.prune = prune
+                    wake_heirs(controller, context.state, prune.candidates)
+                    run.after += await self._pruner.execute(context, prune)
+                case PrunePostponed() | None:
+                    pass
             with controller.observer.step(state.name, "look"):
                 report = await self._health.check(
                     context.cluster,
@@ -194,10 +212,20 @@ class SourceSync:
 
     async def _execute(self, context: SyncContext, run: _Run, options: PlanOptions) -> SourcePlan:
         """Plan and execute stage after stage; return the plan of which nothing is left."""
-        name, observer = context.state.name, self._controller.observer
+        state, fetched = context.state, run.fetched
+        name, observer = state.name, self._controller.observer
         while True:
             with observer.step(name, "plan"):
-                others = self._other_sources(context, run)
+                # The claims of other sources, and whether one has yet to see this commit.
+                now, is_behind = asyncio.get_running_loop().time(), self._behind(context, fetched)
+                run.postponed = (
+                    postpone(state.postponed, fetched.commit.id, now) if is_behind else None
+                )
+                others = OtherSources(
+                    claimant=lambda key: other_claimant(self._controller, state, key),
+                    exists=lambda name: name in self._controller.store,
+                    is_behind=run.postponed is not None and not run.postponed.is_over(now),
+                )
                 plan = run.plan = plan_source(
                     run.revision,
                     run.observed,
@@ -263,18 +291,6 @@ class SourceSync:
             instances={**observed.instances, **instances},
         )
 
-    def _other_sources(self, context: SyncContext, run: _Run) -> OtherSources:
-        """Return the claims of other sources, and whether one has yet to see this commit."""
-        state, now = context.state, asyncio.get_running_loop().time()
-        is_behind = bool(self._behind(context, run.fetched))
-        commit = run.fetched.commit.id
-        run.postponed = postpone(state.postponed, commit, now) if is_behind else None
-        return OtherSources(
-            claimant=lambda key: other_claimant(self._controller, state, key),
-            exists=lambda name: name in self._controller.store,
-            is_behind=run.postponed is not None and not run.postponed.is_over(now),
-        )
-
     def _behind(self, context: SyncContext, fetched: Fetched) -> list[SourceState]:
         """Return the sources of the same ref that have not fetched this commit."""
         return [
@@ -282,19 +298,6 @@ class SourceSync:
             for other in same_ref(self._controller, context.state, context.spec)
             if other.fetched is None or other.fetched.commit.id != fetched.commit.id
         ]
-
-    async def _prune(self, context: SyncContext, run: _Run, plan: SourcePlan) -> None:
-        match plan.prune:
-            case PrunePostponed(is_for_others=True):
-                for other in self._behind(context, run.fetched):
-                    if self._controller.store.trigger(other.name, Trigger.POLL):
-                        self._controller.request(other.key, Trigger.SYNC)
-            case Prune():
-                run.prune = plan.prune
-                wake_heirs(self._controller, context.state, plan.prune.candidates)
-                run.after += await self._pruner.execute(context, plan.prune)
-            case PrunePostponed() | None:
-                pass
 
     # Result
 
@@ -317,7 +320,7 @@ class SourceSync:
             definitions=definitions,
             instances=instances,
         )
-        # Only of this revision: what a file had before would be kept for ever.
+        # Only of this revision: what a file had before would never be dropped.
         desired = {
             item: found
             for item in run.fetched.snapshot.items
@@ -329,6 +332,11 @@ class SourceSync:
             {step.desired.item: step for step in keeps if step.live is not None},
             state.memory.established | context.established,
         )
+        handovers = state.handovers
+        if run.prune is not None:
+            now, handed_over = datetime.now(UTC), run.prune.candidates.handed_over
+            keys = [key_of(ref) for ref, _ in handed_over]
+            handovers = {key: state.handovers.get(key, now) for key in keys}
         return replace(
             state,
             synced=run.fetched,
@@ -341,6 +349,7 @@ class SourceSync:
             healthy=_merged(state.healthy, context.healthy),
             lingering=self._pruner.lingering(run.prune.plan) if run.prune else frozenset(),
             postponed=run.postponed,
+            handovers=handovers,
         )
 
     # Progress
@@ -348,8 +357,20 @@ class SourceSync:
     @asynccontextmanager
     async def _progress(self, context: SyncContext, fetched: Fetched) -> AsyncIterator[None]:
         """Report from time to time how far a sync is that will take a while."""
-        changes = (each for each in fetched.snapshot.items if _is_change(context.state, each))
-        if sum(1 for _ in islice(changes, _REPORTED_CHANGES + 1)) <= _REPORTED_CHANGES:
+        state, changes = context.state, 0
+        for item in fetched.snapshot.items:
+            known = state.memory.desired.get(item)
+            if known is not None:
+                entry = state.inventory.find(known.key)
+            else:
+                places = (item.ref.namespace or state.key.namespace, "")
+                keys = (key_of(replace(item.ref, namespace=place)) for place in places)
+                entry = next((found for key in keys if (found := state.inventory.find(key))), None)
+            # Other content than was applied last.
+            changes += entry is None or entry.hash != item.digest
+            if changes > _REPORTED_CHANGES:
+                break
+        else:
             yield
             return
         reporting = asyncio.create_task(self._report_progress(context, fetched))
@@ -371,17 +392,36 @@ class SourceSync:
             await asyncio.sleep(_PROGRESS_INTERVAL)
 
 
-def _is_change(state: SourceState, item: Item) -> bool:
-    """Return True if git has other content of an object than was applied last."""
-    known = state.memory.desired.get(item)
-    if known is not None:
-        entry = state.inventory.find(known.key)
-    else:
-        ref = item.ref
-        places = (ref.namespace or state.key.namespace, "")
-        keys = (key_of(ObjectRef(ref.kind, place, ref.name)) for place in places)
-        entry = next((found for key in keys if (found := state.inventory.find(key))), None)
-    return entry is None or entry.hash != item.digest
+async def _application_marks(
+    reader: Reader, spec: SourceSpec, fetched: Fetched, argocd: ArgoCD
+) -> Marker:
+    """
+    Return how objects are marked so that an Argo CD application shows them, though we apply them.
+
+    The application is read before every sync: one that syncs something else by itself would undo
+    what we apply, and is rejected with a RefusedError.
+    """
+    tracking = spec.tracking
+    if tracking.mode is not TrackingMode.BRIDGE:
+        return no_marks
+    namespace, _, name = tracking.application.rpartition("/")
+    place = namespace or tracking.argocd_namespace
+    application = await reader.find(ObjectRef(_APPLICATION, place, name))
+    revision = "" if spec.ref == WantedRef() else fetched.chosen.name
+    why = application_conflict(application, url=spec.url, revision=revision, paths=spec.paths)
+    if why or application is None:
+        raise RefusedError("bridge-refused", f"application {place}/{name}: {why}")
+
+    def marks(ref: ObjectRef, annotations: Mapping[str, str]) -> TrackingMetadata:
+        return argocd_metadata(
+            application,
+            ref,
+            annotations,
+            argocd=argocd,
+            argocd_namespace=tracking.argocd_namespace,
+        )
+
+    return marks
 
 
 def _merged(old: Mapping[_K, _V], new: Mapping[_K, _V]) -> Mapping[_K, _V]:

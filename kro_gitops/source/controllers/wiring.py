@@ -1,8 +1,8 @@
 """
 The source controller: a workqueue of sources, what feeds it, and the parts that work on it.
 
-Sources and inventories are loaded before anything else runs: they decide which identity the engine
-uses for the instances that come from git.
+Sources and inventories are loaded before anything else runs (`SourceRecords`): they decide which
+identity the engine uses for the instances that come from git.
 """
 
 import asyncio
@@ -16,33 +16,32 @@ from kro_gitops.control.loop import Loop
 from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.schedule import Schedule
 from kro_gitops.control.workqueue import WorkQueue
-from kro_gitops.errors import KroGitopsError, NotServed, UserError
+from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.kube.access_review import AccessReviewer
-from kro_gitops.kube.api import Cluster, Selection, WriteOptions
+from kro_gitops.kube.api import Cluster, WriteOptions
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import EventRecorder
-from kro_gitops.kube.informer import Informer
 from kro_gitops.metadata import REQUESTED_AT
 from kro_gitops.source.api.parse import Defaults, read_spec
-from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.apply import StageExecutor
-from kro_gitops.source.controllers.context import ControllerContext
-from kro_gitops.source.controllers.deletion import Pruner, SourceDeletion
+from kro_gitops.source.controllers.context import ControllerContext, EngineCache, SourceObserver
+from kro_gitops.source.controllers.deletion import Pruner, SourceDeletion, has_finalizer, was_lost
 from kro_gitops.source.controllers.fetch import Fetcher, Poller
 from kro_gitops.source.controllers.health import HealthChecker
-from kro_gitops.source.controllers.inventories import Inventories
 from kro_gitops.source.controllers.live_cache import LiveCache
 from kro_gitops.source.controllers.notifier import Notifier
-from kro_gitops.source.controllers.observer import SourceObserver
+from kro_gitops.source.controllers.ownership import SourceRecords
 from kro_gitops.source.controllers.rbac import MissingPermissions
-from kro_gitops.source.controllers.readiness import EngineCache
 from kro_gitops.source.controllers.reconciler import SourceReconciler
 from kro_gitops.source.controllers.reporter import Reporter
-from kro_gitops.source.controllers.state import SourceState, SourceStore, Trigger
+from kro_gitops.source.controllers.state import SourceState, Trigger
 from kro_gitops.source.controllers.sync import SourceSync
+from kro_gitops.source.files.budget import UNLIMITED, Amount, ReadBudget
+from kro_gitops.source.files.revision import Library
 from kro_gitops.source.git.mirror import Mirrors
 from kro_gitops.source.git.types import FetchRules
+from kro_gitops.source.plan.claims import CLAIM_TIMEOUT
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -64,6 +63,8 @@ class SourceOptions:
     fetch: FetchRules = field(default_factory=FetchRules)
     namespaces: Collection[str] = ()  # empty: all
     loop: LoopSettings = field(default_factory=LoopSettings)
+    claim_timeout: float = CLAIM_TIMEOUT
+    budget: Amount = UNLIMITED  # documents and bytes of all sources together
 
 
 class SourceController:
@@ -74,21 +75,21 @@ class SourceController:
         cluster: Cluster,
         discovery: Discovery,
         engine: EngineCache,
-        store: SourceStore,
+        records: SourceRecords,
         options: SourceOptions,
         *,
         events: EventRecorder | None = None,
         observer: SourceObserver | None = None,
     ) -> None:
         self._cluster = cluster
-        self._store = store
+        self._store = store = records.store
         self._options = options
         self._events = events
         self._schedule = Schedule()
-        self._tasks: list[asyncio.Task[None]] = []
         self._background: set[asyncio.Task[None]] = set()
-        self._mirrors = Mirrors(options.storage, options.fetch)
-        self._fetcher = Fetcher(cluster, self._mirrors, options.fetch)
+        observer = observer or SourceObserver()
+        self._mirrors = Mirrors(options.storage, options.fetch, observer.stored)
+        self._fetcher = Fetcher(cluster, self._mirrors, options.fetch, observer.waited_for_thread)
         self._notifier = Notifier(self._fetcher.secret, options.fetch, self._record_warning)
         self._context = ControllerContext(
             cluster,
@@ -96,63 +97,64 @@ class SourceController:
             engine,
             store,
             LiveCache(cluster, self._drifted, self._status_changed),
-            Inventories(cluster),
-            observer or SourceObserver(),
+            records.inventories,
+            observer,
             options.argocd,
-            Informer(cluster, Selection(GIT_SOURCE_KIND)),
+            records.sources,
             lambda key: self._loop.add(key),
+            options.claim_timeout,
+            ReadBudget(options.budget, observer.kept_in_memory),
         )
-        # By namespace: a tenant with slow git servers does not delay the sources of others.
-        self.queue: WorkQueue[ObjectRef] = WorkQueue(lambda key: key.namespace)
-        self._loop: Loop[ObjectRef] = Loop(self.queue, self._reconciler().reconcile, options.loop)
-
-    def _reconciler(self) -> SourceReconciler:
+        # By namespace: a tenant whose objects are slow to apply does not delay others.
+        self.queue: WorkQueue[ObjectRef] = WorkQueue(
+            lambda key: key.namespace, options.loop.workers
+        )
         context = self._context
-        reporter = Reporter(
-            context.cluster, context.sources, self._events, context.observer, self._notifier
-        )
+        reporter = Reporter(cluster, context.sources, events, context.observer, self._notifier)
+        self._poller = Poller(self._fetcher, reporter, context.observer, context.wake)
         health = HealthChecker(context)
         pruner = Pruner(context)
-        access = AccessReviewer(
-            context.cluster, context.discovery, lambda: asyncio.get_running_loop().time()
-        )
+        access = AccessReviewer(cluster, discovery, lambda: asyncio.get_running_loop().time())
         sync = SourceSync(
             context,
             StageExecutor(context, health),
             pruner,
             health,
-            MissingPermissions(access, context.engine),
+            MissingPermissions(access, engine),
             reporter,
         )
-        return SourceReconciler(
+        reconciler = SourceReconciler(
             context,
-            Poller(self._fetcher, reporter, context.observer),
+            self._poller,
             sync,
             SourceDeletion(context, pruner, reporter),
             reporter,
             self._schedule,
-            self._options.defaults,
+            options.defaults,
         )
+        self._loop: Loop[ObjectRef] = Loop(self.queue, reconciler.reconcile, options.loop)
 
     # Running
 
-    async def load(self) -> None:
-        """Load the sources and their inventories; nothing is written."""
+    def load(self) -> None:
+        """Take the sources and inventories that were loaded; nothing is written."""
         inventories, sources = self._context.inventories, self._context.sources
-        for informer in (inventories.informer, sources):
-            self._tasks.append(asyncio.create_task(informer.run()))
-        for informer in (inventories.informer, sources):
-            while not await informer.wait_synced(0.5):
-                if isinstance(informer.problem, NotServed):
-                    break  # then there are none
-                informer.log_waiting()
         for source in filter(self._is_watched, sources.cache):
             key = ObjectRef.of(source)
             spec = None
             # The engine asks at once what the instances may do.
             with suppress(UserError):
                 spec = read_spec(source, self._options.defaults)
-            self._store.put(SourceState(key, source, inventories.load(key), spec=spec))
+            self._store.put(
+                SourceState(
+                    key,
+                    source,
+                    inventories.load(key),
+                    has_finalizer(source),
+                    Library(owner=key.place, budget=self._context.budget),
+                    spec,
+                )
+            )
 
     async def ensure(self, source: KubeObject) -> None:
         """Apply the source that is given on the command line."""
@@ -164,6 +166,7 @@ class SourceController:
         self._schedule.start()
         self._schedule.every("mirrors", _CLEANUP_INTERVAL, self._delete_unused_mirrors)
         sources.listen(self._source_changed)
+        sources.on_recovery(self._loop.retry_after_outage)
         inventories.informer.listen(self._inventory_changed)
         self._check_inventories()
         for source in filter(self._is_watched, sources.cache):
@@ -174,10 +177,9 @@ class SourceController:
             self._schedule.stop()
             self._context.live.close()
             self._notifier.close()
+            self._poller.close()
             self._fetcher.close()
             self._mirrors.close()
-            for task in self._tasks:
-                task.cancel()
 
     def stop(self) -> None:
         """Finish running reconciles, and let `run` return."""
@@ -185,7 +187,10 @@ class SourceController:
 
     def _delete_unused_mirrors(self) -> None:
         # A source that was never fetched does not keep the mirrors of all others.
-        used = {state.mirror for state in self._store} - {""}
+        used: dict[str, set[str]] = {}
+        for state in self._store:
+            if state.mirror:
+                used.setdefault(state.mirror, set()).add(state.key.namespace)
         self._in_background(self._fetcher.forget(used))
 
     def _record_warning(self, source: KubeObject, reason: str, text: str) -> None:
@@ -203,6 +208,8 @@ class SourceController:
         if not self._is_watched(change.object):
             return
         if after is None:
+            if was_lost(change.object):
+                self._store.lost.add(ObjectRef.of(change.object).place)
             self._check_inventories()  # some may have waited for it
         if before is None or after is None or _relevant(before) != _relevant(after):
             self._loop.add(ObjectRef.of(change.object))
@@ -220,6 +227,7 @@ class SourceController:
             self._in_background(self._delete_inventory(shard))
 
     async def _delete_inventory(self, shard: KubeObject) -> None:
+        """Delete the shard of a source that is gone; a failure is only logged."""
         try:
             await self._context.inventories.delete(shard)
         except KroGitopsError as error:

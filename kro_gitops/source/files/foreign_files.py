@@ -1,8 +1,8 @@
 """
-Files beside manifests that are nobody's mistake.
+Files beside manifests that are no mistake.
 
 Repositories hold YAML and JSON for many tools. What is certainly not meant for a cluster is
-skipped without a word; everything else that is no manifest is reported, because a manifest with
+skipped silently; everything else that is no manifest is reported, because a manifest with
 a typo in `kind` must not vanish silently.
 
 Skipped are: files that are neither YAML nor JSON, everything in folders or files whose name
@@ -12,6 +12,7 @@ Helm chart (a folder with a `Chart.yaml`) its templates, subcharts and values.
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
+from posixpath import splitext
 
 SUFFIXES = frozenset((".yaml", ".yml", ".json"))
 
@@ -31,23 +32,22 @@ _CHART_FOLDERS = ("templates", "charts")
 
 def chart_folders(names: Iterable[str]) -> frozenset[PurePosixPath]:
     """Return the folders that are Helm charts."""
-    paths = (PurePosixPath(name) for name in names)
+    paths = (PurePosixPath(name) for name in names if name.endswith("Chart.yaml"))
     return frozenset(path.parent for path in paths if path.name == "Chart.yaml")
 
 
 def is_foreign(name: str, charts: frozenset[PurePosixPath]) -> bool:
-    """Say whether a file is certainly not meant to hold manifests."""
-    path = PurePosixPath(name)
-    if path.suffix.lower() not in SUFFIXES or path.name in FOREIGN_NAMES:
+    """Return True if a file is certainly not meant to hold manifests."""
+    *folders, last = name.split("/")
+    if splitext(last)[1].lower() not in SUFFIXES or last in FOREIGN_NAMES:
         return True
-    if any(part.startswith(".") and part not in (".", "..") for part in path.parts):
+    if any(part.startswith(".") and part not in (".", "..") for part in (*folders, last)):
         return True
-    return any(_is_of_chart(path, chart) for chart in charts)
-
-
-def _is_of_chart(path: PurePosixPath, chart: PurePosixPath) -> bool:
-    if not path.is_relative_to(chart):
-        return False
-    below = path.relative_to(chart)
-    is_values = len(below.parts) == 1 and below.name.startswith("values")
-    return is_values or below.parts[0] in _CHART_FOLDERS
+    for chart in charts:
+        path = PurePosixPath(name)
+        if path.is_relative_to(chart):
+            below = path.relative_to(chart)
+            is_values = len(below.parts) == 1 and below.name.startswith("values")
+            if is_values or below.parts[0] in _CHART_FOLDERS:
+                return True
+    return False

@@ -5,7 +5,7 @@ They are written like `.gitignore`, so they mean what they mean to git: the last
 matches decides, a file nearer by beats one higher up, and what lies in a folder that is left out
 cannot be called back. Patterns are translated by pathspec, whose translation follows git in its
 many corners and is kept up to date. Its matching is not used: it looks at a whole path at once,
-while git decides folder by folder. And patterns come from strangers: google-re2 matches all of
+while git decides folder by folder. And patterns are untrusted input: google-re2 matches all of
 a file's at once, in linear time, where Python's own engine can be kept busy for hours.
 """
 
@@ -37,7 +37,7 @@ class _Pattern:
 
 
 class _Matcher:
-    """Some patterns, asked all at once."""
+    """Patterns that are matched all at once."""
 
     def __init__(self, patterns: Iterable[_Pattern]) -> None:
         self.patterns = tuple(patterns)
@@ -52,7 +52,7 @@ class _Matcher:
             self._set.Compile()
 
     def verdict(self, path: str) -> bool | None:
-        """Say whether the last pattern that matches leaves a path out; None if none matches."""
+        """Return whether the last pattern that matches ignores a path; None if none matches."""
         found = self._set.Match(_bytewise(path)) if self.patterns else None
         return self.patterns[max(found)].ignores if found else None
 
@@ -67,7 +67,7 @@ class _Rules:
 
 
 class IgnoreRules:
-    """All patterns of a repository, and what they say; remembers what it said of folders."""
+    """All ignore patterns of a repository; caches the verdicts of folders."""
 
     def __init__(self, ignore: str, files: Mapping[str, bytes]) -> None:
         self.findings: list[Finding] = []
@@ -87,11 +87,11 @@ class IgnoreRules:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing is left out."""
+        """Return True if nothing is ignored."""
         return self._own is None and not self._of_folder
 
     def ignores(self, path: str) -> bool:
-        """Say whether a file is left out, by itself or with a folder it lies in."""
+        """Return True if a file is ignored, by itself or with a folder it is in."""
         folder = path.rpartition("/")[0]
         if self._ignores_folder(folder):
             return True
@@ -105,26 +105,33 @@ class IgnoreRules:
         known = self._ignored_folders.get(folder)
         if known is None:
             parent = folder.rpartition("/")[0]
-            known = self._ignores_folder(parent) or self._ignores_this_folder(folder, parent)
+            known = self._ignores_folder(parent)
+            if not known:
+                for rules in self._chain(parent):
+                    verdict = rules.folders.verdict(folder[rules.skipped :])
+                    if verdict is not None:
+                        known = verdict
+                        break
             self._ignored_folders[folder] = known
         return known
 
-    def _ignores_this_folder(self, folder: str, parent: str) -> bool:
-        for rules in self._chain(parent):
-            verdict = rules.folders.verdict(folder[rules.skipped :])
-            if verdict is not None:
-                return verdict
-        return False
-
     def _chain(self, folder: str) -> tuple[_Rules, ...]:
-        """Return the rules for what lies in a folder, the strongest first."""
+        """Return the rules for the entries of a folder, the strongest first."""
         found = self._chains.get(folder)
         if found is None:
             if folder and folder not in self._of_folder:
                 found = self._chain(folder.rpartition("/")[0])
             else:
                 own = (self._own,) if self._own is not None else ()
-                found = _merged((*own, *self._of_files(folder)))
+                found = (*own, *self._of_files(folder))
+                # Rules that all count from the top, as most do, become one: one match, not many.
+                if len(found) > 1 and not any(each.skipped for each in found):
+                    weakest_first = found[::-1]
+                    files = _Matcher(each for one in weakest_first for each in one.files.patterns)
+                    folders = _Matcher(
+                        each for one in weakest_first for each in one.folders.patterns
+                    )
+                    found = (_Rules(files, folders, 0),)
             self._chains[folder] = found
         return found
 
@@ -138,26 +145,29 @@ class IgnoreRules:
         ]
         written = [(number, line) for number, line in lines if line and not line.startswith("#")]
         if len(written) > _MOST_PATTERNS:
-            self.findings.append(_too_many(file, written[_MOST_PATTERNS][0]))
+            problem = Problem(
+                "too-many-patterns",
+                f"the file has more than {_MOST_PATTERNS} patterns; the rest is not read",
+                hint="name folders instead of files",
+            )
+            origin = Origin(file, written[_MOST_PATTERNS][0], 1)
+            self.findings.append(Finding(problem, origin))
         patterns = []
         for number, line in written[:_MOST_PATTERNS]:
             try:
                 patterns.append(_translate(line))
             except (GitIgnorePatternError, re2.error):
-                self.findings.append(_bad_pattern(file, number, line))
+                problem = Problem(
+                    "KG-S04",
+                    f"{line[:80]!r} is no pattern: it leaves nothing out",
+                    hint="write it as in a .gitignore",
+                    severity=Severity.WARNING,
+                )
+                width = max(1, min(len(line), 80))
+                self.findings.append(Finding(problem, Origin(file, number, 1), width=width))
         known = [pattern for pattern in patterns if pattern is not None]
         files = _Matcher(pattern for pattern in known if not pattern.only_folders)
         return _Rules(files, _Matcher(known), skipped)
-
-
-def _merged(rules: tuple[_Rules, ...]) -> tuple[_Rules, ...]:
-    """Make one of rules that all count from the top, as most do: one question instead of many."""
-    if len(rules) < 2 or any(each.skipped for each in rules):
-        return rules
-    weakest_first = rules[::-1]
-    files = _Matcher(each for one in weakest_first for each in one.files.patterns)
-    folders = _Matcher(each for one in weakest_first for each in one.folders.patterns)
-    return (_Rules(files, folders, 0),)
 
 
 def _translate(line: str) -> _Pattern | None:
@@ -170,35 +180,12 @@ def _translate(line: str) -> _Pattern | None:
     if expression is None or ignores is None:
         return None
     own = expression.replace(_FOLDER_OR_END, "$")
-    re2.compile(own, options=_quiet())
+    options = re2.Options()
+    options.log_errors = False
+    re2.compile(own, options=options)
     return _Pattern(own, only_folders, ignores)
 
 
 def _bytewise(text: str) -> str:
     """Write each byte as a character, because git's `?` is a byte."""
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")
-
-
-def _quiet() -> "re2.Options":
-    options = re2.Options()
-    options.log_errors = False
-    return options
-
-
-def _bad_pattern(file: str, line: int, text: str) -> Finding:
-    problem = Problem(
-        "KG-S04",
-        f"{text[:80]!r} is no pattern: it leaves nothing out",
-        hint="write it as in a .gitignore",
-        severity=Severity.WARNING,
-    )
-    return Finding(problem, Origin(file, line, 1), width=max(1, min(len(text), 80)))
-
-
-def _too_many(file: str, line: int) -> Finding:
-    problem = Problem(
-        "too-many-patterns",
-        f"the file has more than {_MOST_PATTERNS} patterns; the rest is not read",
-        hint="name folders instead of files",
-    )
-    return Finding(problem, Origin(file, line, 1))

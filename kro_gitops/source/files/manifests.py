@@ -2,13 +2,13 @@
 Files → manifests: objects that know where they are written.
 
 Reads what it is given and touches no disk. Nothing that is wrong with a file stops the others:
-all findings come together, sorted as people read. An object whose name cannot be told is left
-out; one that is doubtful in other ways is kept, for the checks that follow to say more.
+all findings come together, sorted by place. An object without a valid name is left out; one with
+other problems is kept, for the checks that follow.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from kro_gitops.source.files.foreign_files import chart_folders, is_foreign
 from kube_objects.documents import Document, load
@@ -56,9 +56,55 @@ class Manifest:
         return self.document.finding(problem.below(self.prefix), str(self.ref))
 
 
+class Placed(Protocol):
+    """An object that knows where it is written."""
+
+    @property
+    def object(self) -> KubeObject:
+        """Return the object."""
+
+    @property
+    def ref(self) -> ObjectRef:
+        """Return its name."""
+
+    def origin(self, spot: Spot = WHOLE) -> Origin:
+        """Return where a spot of the object is written."""
+
+    def finding(self, problem: Problem) -> Finding:
+        """Give a problem of the object its place and its subject."""
+
+
+M = TypeVar("M", bound=Placed)
+M_co = TypeVar("M_co", bound=Placed, covariant=True)
+
+
+class FileContent(Protocol[M_co]):
+    """What one file has by itself; duplicates in other files are not looked for yet."""
+
+    @property
+    def name(self) -> str:
+        """Return the path of the file."""
+
+    @property
+    def size(self) -> int:
+        """Return the size of the file in bytes."""
+
+    @property
+    def documents(self) -> int:
+        """Return how many documents the file has."""
+
+    @property
+    def manifests(self) -> tuple[M_co, ...]:
+        """Return its objects."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what is wrong with it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What a source holds, in the order of its files, and what is wrong with it."""
+    """The manifests of a source, in the order of its files, and findings."""
 
     manifests: tuple[Manifest, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -66,7 +112,7 @@ class Manifests:
 
 @dataclass(frozen=True, slots=True)
 class FileManifests:
-    """What one file holds by itself: whether a name is taken elsewhere is not asked yet."""
+    """The manifests of one file, and findings."""
 
     name: str
     size: int
@@ -85,11 +131,15 @@ def read(
     """
     Read the manifests in files, given as pairs of path and content.
 
-    Files that are certainly not meant for a cluster are passed over by their names, unless
-    somebody has chosen each file already.
+    Files that are certainly not meant for a cluster are skipped by their names, unless `chosen`:
+    the caller has selected each file.
     """
-    wanted = [*files] if chosen else _own_files(list(files))
-    return combine((read_file(*each, limits, revision=revision) for each in wanted), limits)
+    selected = list(files)
+    if not chosen:
+        charts = chart_folders(name for name, _ in selected)
+        selected = [each for each in selected if not is_foreign(each[0], charts)]
+    read_files = (read_file(*each, limits, revision=revision) for each in selected)
+    return Manifests(*combine(read_files, limits))
 
 
 def read_file(
@@ -120,11 +170,12 @@ def read_file(
 def fitting(
     files: Iterable[tuple[str, int]], limits: SourceLimits = DEFAULT_SOURCE_LIMITS
 ) -> tuple[int, tuple[Finding, ...]]:
-    """Say how many of the files, given by name and size, may be read at all, and why no more."""
+    """Return how many of the files, given by name and size, may be read, and why no more."""
     files = list(files)
     if len(files) <= limits.files and sum(size for _, size in files) <= limits.total_bytes:
         return len(files), ()  # nearly always, and this runs for each new commit
-    combined, fit = _Combined(limits), 0
+    combined: _Combined[Manifest] = _Combined(limits)
+    fit = 0
     for name, size in files:
         if not combined.take(fit + 1, FileManifests(name, size)):
             break
@@ -133,59 +184,62 @@ def fitting(
 
 
 def combine(
-    files: Iterable[FileManifests], limits: SourceLimits = DEFAULT_SOURCE_LIMITS
-) -> Manifests:
-    """Put the files of a source together: within its limits, and every object once."""
-    combined = _Combined(limits)
+    files: Iterable[FileContent[M]], limits: SourceLimits = DEFAULT_SOURCE_LIMITS
+) -> tuple[tuple[M, ...], tuple[Finding, ...]]:
+    """Return the objects of all files, within the limits of a source and each once; findings."""
+    combined: _Combined[M] = _Combined(limits)
     for number, file in enumerate(files, 1):
         if not combined.take(number, file):
             break
     findings = sorted(combined.findings, key=lambda finding: finding.order)
-    return Manifests(tuple(combined.manifests), tuple(findings))
+    return tuple(combined.manifests), tuple(findings)
 
 
 @dataclass(slots=True)
-class _Combined:
+class _Combined(Generic[M]):
     limits: SourceLimits
-    manifests: list[Manifest] = field(default_factory=list)
+    manifests: list[M] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    _first: dict[tuple[str, str, str, str], Manifest] = field(default_factory=dict)
+    _first: dict[tuple[str, str, str, str], M] = field(default_factory=dict)
     _bytes: int = 0
     _documents: int = 0
 
-    def take(self, number: int, file: FileManifests) -> bool:
+    def take(self, number: int, file: FileContent[M]) -> bool:
         self._bytes += file.size
         self._documents += file.documents
-        excess = self._excess(number)
+        limits, excess = self.limits, ""
+        if number > limits.files:
+            excess = f"there are more than {limits.files:,} files"
+        elif self._bytes > limits.total_bytes:
+            excess = f"the files have more than {limits.total_bytes:,} bytes together"
+        elif self._documents > limits.documents:
+            excess = f"there are more than {limits.documents:,} documents"
         if excess:
             problem = Problem("source-too-large", excess, hint="files from here on are not read")
             self.findings.append(Finding(problem, Origin(file.name, 1, 1)))
             return False
         self.findings.extend(file.findings)
         for manifest in file.manifests:
-            self._add(manifest)
+            ref, kind = manifest.ref, manifest.ref.kind
+            key = (kind.group, kind.kind, ref.namespace, ref.name)
+            first = self._first.setdefault(key, manifest)
+            if first is not manifest:
+                at = first.origin()
+                problem = Problem(
+                    "duplicate-object",
+                    f"{ref} is defined twice: it stands at {at.file}:{at.line}:{at.column} already",
+                    Spot(("metadata", "name")),
+                    hint="remove one of the two",
+                )
+                self.findings.append(manifest.finding(problem))
+                continue
+            self.manifests.append(manifest)
+            if (kind.api_version, kind.kind) == ("v1", "Secret"):
+                field_name = next((n for n in _SECRET_FIELDS if manifest.object.get(n)), None)
+                if field_name is not None:
+                    problem = replace(_PLAIN_SECRET, spot=Spot((field_name,), on_key=True))
+                    self.findings.append(manifest.finding(problem))
         return True
-
-    def _excess(self, number: int) -> str:
-        limits = self.limits
-        if number > limits.files:
-            return f"there are more than {limits.files:,} files"
-        if self._bytes > limits.total_bytes:
-            return f"the files have more than {limits.total_bytes:,} bytes together"
-        if self._documents > limits.documents:
-            return f"there are more than {limits.documents:,} documents"
-        return ""
-
-    def _add(self, manifest: Manifest) -> None:
-        ref, kind = manifest.ref, manifest.ref.kind
-        key = (kind.group, kind.kind, ref.namespace, ref.name)
-        first = self._first.setdefault(key, manifest)
-        if first is not manifest:
-            self.findings.append(manifest.finding(_duplicate(ref, first.origin())))
-            return
-        self.manifests.append(manifest)
-        if kind.kind == "Secret":
-            self.findings.extend(manifest.finding(each) for each in _lints(manifest.object))
 
 
 @dataclass(slots=True)
@@ -194,30 +248,38 @@ class _FileReader:
     findings: list[Finding] = field(default_factory=list)
 
     def read(self, document: Document, value: Any, prefix: Path) -> None:
-        if not isinstance(value, dict):
-            self._complain(document, prefix, _no_object(value))
+        """Read a document, or an item of a list in one."""
+        if isinstance(value, list):
+            text = "this is a list, not a Kubernetes object"
+            hint = "put each object in a document of its own"
+            self._complain(document, prefix, Problem("not-a-manifest", text, hint=hint))
+        elif not isinstance(value, dict):
+            text = "this is a single value, not a Kubernetes object"
+            self._complain(document, prefix, Problem("not-a-manifest", text))
         elif isinstance(value.get("sops"), dict):
             self._complain(document, prefix, _ENCRYPTED)
-        elif _is_list(value):
+        elif (
+            isinstance(kind := value.get("kind"), str)
+            and kind.endswith("List")
+            and isinstance(value.get("items", ""), list | None)
+        ):
+            item_kind = kind.removesuffix("List")
             for index, item in enumerate(value["items"] or ()):
-                self.read(document, _typed(item, value), (*prefix, "items", index))
+                # An item may rely on the kind of its list: a ConfigMapList has ConfigMaps.
+                is_typed = not isinstance(item, dict) or "kind" in item or "apiVersion" in item
+                if item_kind and not is_typed:
+                    item = {"apiVersion": value.get("apiVersion"), "kind": item_kind, **item}
+                self.read(document, item, (*prefix, "items", index))
         else:
-            self._read_manifest(Manifest(value, document, prefix))
-
-    def _read_manifest(self, manifest: Manifest) -> None:
-        problems = list(_identity_problems(manifest.object))
-        for problem in problems:
-            self._complain(manifest.document, manifest.prefix, problem)
-        if not problems and manifest.ref.kind.group not in _CLIENT_GROUPS:
-            self.manifests.append(manifest)
+            manifest = Manifest(value, document, prefix)
+            problems = list(_identity_problems(value))
+            for problem in problems:
+                self._complain(document, prefix, problem)
+            if not problems and manifest.ref.kind.group not in _CLIENT_GROUPS:
+                self.manifests.append(manifest)
 
     def _complain(self, document: Document, prefix: Path, problem: Problem) -> None:
         self.findings.append(document.finding(problem.below(prefix)))
-
-
-def _own_files(files: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-    charts = chart_folders(name for name, _ in files)
-    return [each for each in files if not is_foreign(each[0], charts)]
 
 
 _ENCRYPTED = Problem(
@@ -226,29 +288,12 @@ _ENCRYPTED = Problem(
     Spot(("sops",), on_key=True),
     hint="decrypt it before it reaches the source, or keep the secret outside git",
 )
-
-
-def _is_list(value: KubeObject) -> bool:
-    kind = value.get("kind")
-    return isinstance(kind, str) and kind.endswith("List") and _holds_items(value)
-
-
-def _holds_items(value: KubeObject) -> bool:
-    return "items" in value and (value["items"] is None or isinstance(value["items"], list))
-
-
-def _typed(item: Any, owner: KubeObject) -> Any:
-    """Name an item that relies on the kind of its list: a ConfigMapList holds ConfigMaps."""
-    kind = owner["kind"].removesuffix("List")
-    if not kind or not isinstance(item, dict) or "kind" in item or "apiVersion" in item:
-        return item
-    return {"apiVersion": owner.get("apiVersion"), "kind": kind, **item}
-
-
-def _no_object(value: Any) -> Problem:
-    what = "a list" if isinstance(value, list) else "a single value"
-    hint = "put each object in a document of its own" if isinstance(value, list) else ""
-    return Problem("not-a-manifest", f"this is {what}, not a Kubernetes object", hint=hint)
+_PLAIN_SECRET = Problem(
+    "KG-S01",
+    "the values of this Secret can be read by anyone who can read the repository",
+    hint="keep them in a secret store, or in git only sealed",
+    severity=Severity.WARNING,
+)
 
 
 def _identity_problems(value: KubeObject) -> Iterator[Problem]:
@@ -263,10 +308,7 @@ def _identity_problems(value: KubeObject) -> Iterator[Problem]:
         return
     for name in ("apiVersion", "kind"):
         yield from _must_be_text(value[name], (name,))
-    yield from _metadata_problems(value.get("metadata"))
-
-
-def _metadata_problems(metadata: Any) -> Iterator[Problem]:
+    metadata = value.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         yield Problem("wrong-type", "'metadata' must be an object", Spot(("metadata",)))
         return
@@ -301,28 +343,3 @@ def _must_be_text(value: Any, path: Path) -> Iterator[Problem]:
         Spot(path),
         hint="put it in quotes" if is_scalar else "",
     )
-
-
-def _duplicate(ref: ObjectRef, first: Origin) -> Problem:
-    place = f"{first.file}:{first.line}:{first.column}"
-    return Problem(
-        "duplicate-object",
-        f"{ref} is defined twice: it stands at {place} already",
-        Spot(("metadata", "name")),
-        hint="remove one of the two",
-    )
-
-
-def _lints(value: KubeObject) -> Iterator[Problem]:
-    if value["apiVersion"] != "v1" or value["kind"] != "Secret":
-        return
-    for name in _SECRET_FIELDS:
-        if value.get(name):
-            yield Problem(
-                "KG-S01",
-                "the values of this Secret can be read by anyone who can read the repository",
-                Spot((name,), on_key=True),
-                hint="keep them in a secret store, or in git only sealed",
-                severity=Severity.WARNING,
-            )
-            return

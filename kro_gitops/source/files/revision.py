@@ -1,29 +1,37 @@
 """
-A commit's files → what the source wants, file by file.
+A commit's files → the objects that git has, file by file.
 
 A file that has been read is kept by its name and the id of its content, so a commit that changes
-one file costs one file. What no longer stands in the latest commit is dropped. Where a file says
-something else of the same objects, not even the others are put together again.
+one file costs one file. What is no longer in the latest commit is dropped. If a file changes but
+has the same objects, the others are not even combined again.
 """
 
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Protocol
 
+import orjson
+
 from kro_gitops.engine.plan.children import digest
+from kro_gitops.source.files.budget import Amount, ReadBudget
 from kro_gitops.source.files.manifests import (
     DEFAULT_SOURCE_LIMITS,
-    FileManifests,
     Manifest,
     SourceLimits,
     combine,
     read_file,
 )
 from kro_gitops.source.files.selection import FileChooser, replaced
-from kube_objects.problems import Finding, Severity
-from kube_objects.refs import ObjectRef
+from kube_objects.documents import Document
+from kube_objects.positions import SourceText
+from kube_objects.problems import WHOLE, Finding, Origin, Path, Problem, Severity, Spot
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.yaml_parser import Part
 
+_COMPRESSION_LEVEL = 1  # most files are small, and read once
 # Also in what cannot be read as YAML.
 _SECRET = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")
 
@@ -40,23 +48,83 @@ class Blob(Protocol):
         """Return the id of its content."""
 
 
+class SourceFile:
+    """The text of a file, compressed: it is needed again only to find positions in it."""
+
+    __slots__ = ("_packed", "_source", "name")
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.name = name
+        self._packed = zlib.compress(content, _COMPRESSION_LEVEL)
+        self._source: SourceText | None = None
+
+    def document(self, start: int, length: int) -> Document:
+        """Return the document at an offset, to find positions in it; it has no value."""
+        source = self._source
+        if source is None:
+            text = zlib.decompress(self._packed).decode(errors="replace").removeprefix("\ufeff")
+            source = self._source = SourceText(text)
+        return Document(
+            self.name, 0, None, source, Part(start, source.text[start : start + length])
+        )
+
+    def release(self) -> None:
+        """Drop the text that was unpacked."""
+        self._source = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """An object that git wants, and a hash of what it says."""
+    """
+    An object that git has, and a hash of its content.
 
-    manifest: Manifest
+    There may be many thousands, and of most nothing is needed until they change. So the object is
+    kept as JSON, and the document that it is in as an offset.
+    """
+
+    file: SourceFile
     ref: ObjectRef  # as it is written: without a namespace where the file names none
     digest: str
+    _packed: bytes
+    _start: int  # of the document, in characters
+    _length: int
+    _prefix: Path = ()  # of the object in its document, if it is in a list
+
+    @classmethod
+    def of(cls, manifest: Manifest, file: SourceFile) -> "Item":
+        """Return the item of a manifest in a file."""
+        part = manifest.document.part
+        start, length = part.start, len(part.text)
+        ref = replace(manifest.ref, kind=_shared(manifest.ref.kind))
+        # A copy: what orjson returns keeps a buffer of at least a page.
+        packed = memoryview(orjson.dumps(manifest.object)).tobytes()
+        return cls(file, ref, digest(manifest.object), packed, start, length, manifest.prefix)
+
+    @property
+    def object(self) -> KubeObject:
+        """Return the object; a new one each time."""
+        found: KubeObject = orjson.loads(self._packed)
+        return found
 
     @property
     def path(self) -> str:
         """Return the file it stands in."""
-        return self.manifest.document.file
+        return self.file.name
+
+    def origin(self, spot: Spot = WHOLE) -> Origin:
+        """Return where a spot of the object is written."""
+        document = self.file.document(self._start, self._length)
+        return document.origin(spot.below(self._prefix))
+
+    def finding(self, problem: Problem) -> Finding:
+        """Give a problem of the object its place and its subject."""
+        document = self.file.document(self._start, self._length)
+        return document.finding(problem.below(self._prefix), str(self.ref))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """What one commit wants."""
+    """The objects of one commit."""
 
     commit: str
     items: tuple[Item, ...] = ()
@@ -69,14 +137,24 @@ class Snapshot:
 
     @property
     def is_sound(self) -> bool:
-        """Say whether everything could be read: only then is what is missing meant to be."""
+        """Return True if everything could be read: only then is a missing object a deletion."""
         return not self.errors
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Read:
-    file: FileManifests
-    items: tuple[Item, ...]
+    """One file that was read."""
+
+    file: SourceFile
+    size: int
+    documents: int
+    manifests: tuple[Item, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the path of the file."""
+        return self.file.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +169,7 @@ class _Whole:
     is_plain: bool = False  # every object of every file is among the items
 
     def fits(self, limits: SourceLimits) -> bool:
-        """Say whether it is within the limits of a source."""
+        """Return True if it is within the limits of a source."""
         return (
             len(self.files) <= limits.files
             and self.size <= limits.total_bytes
@@ -103,15 +181,14 @@ class _Whole:
         swapped = {
             id(old): new
             for before, after in changes
-            for old, new in zip(before.items, after.items, strict=True)
+            for old, new in zip(before.manifests, after.manifests, strict=True)
         }
         return replace(
             self,
             files=files,
             items=tuple(swapped.get(id(item), item) for item in self.items),
-            size=self.size + sum(new.file.size - old.file.size for old, new in changes),
-            documents=self.documents
-            + sum(new.file.documents - old.file.documents for old, new in changes),
+            size=self.size + sum(new.size - old.size for old, new in changes),
+            documents=self.documents + sum(new.documents - old.documents for old, new in changes),
         )
 
 
@@ -120,6 +197,8 @@ class Library:
     """The files of one source, as they were last read."""
 
     limits: SourceLimits = DEFAULT_SOURCE_LIMITS
+    owner: str = ""  # the source, `namespace/name`
+    budget: ReadBudget = field(default_factory=ReadBudget)
     chooser: FileChooser = field(default_factory=FileChooser)
     _read: dict[tuple[str, str], _Read] = field(default_factory=dict)
     _whole: _Whole = field(default_factory=_Whole)
@@ -135,7 +214,20 @@ class Library:
         contents: Mapping[str, bytes],
         findings: Iterable[Finding] = (),
     ) -> Snapshot:
-        """Return what a commit wants, by its files and the contents that had not been read."""
+        """
+        Return the objects of a commit; `contents` are the files that had not been read.
+
+        Raise RefusedError, before anything is parsed, if that is more than the budget allows.
+        """
+        reserved = Amount()
+        for file in files:
+            read = self._read.get(_key(file))
+            if read is not None:
+                reserved += Amount(read.documents, read.size)
+            else:
+                content = contents[file.id]
+                reserved += Amount(content.count(b"\n---") + 1, len(content))
+        self.budget.reserve(self.owner, reserved)
         self._whole = self._changed(files, contents) or self._combined(files, contents)
         ordered = sorted((*findings, *self._whole.findings), key=lambda finding: finding.order)
         return Snapshot(commit, self._whole.items, tuple(ordered))
@@ -144,17 +236,15 @@ class Library:
         """Put all files together."""
         self._read = {_key(file): self._parse(file, contents) for file in files}
         read = self._read.values()
-        combined = combine((each.file for each in read), self.limits)
-        kept = {id(manifest) for manifest in combined.manifests}
-        items = tuple(item for each in read for item in each.items if id(item.manifest) in kept)
+        items, findings = combine(read, self.limits)
         whole = _Whole(
             files,
             items,
-            combined.findings,
-            sum(each.file.size for each in read),
-            sum(each.file.documents for each in read),
+            findings,
+            sum(each.size for each in read),
+            sum(each.documents for each in read),
         )
-        is_all = len(items) == sum(len(each.items) for each in read)
+        is_all = len(items) == sum(len(each.manifests) for each in read)
         return replace(whole, is_plain=is_all and whole.fits(self.limits))
 
     def _changed(self, files: Sequence[Blob], contents: Mapping[str, bytes]) -> _Whole | None:
@@ -164,8 +254,14 @@ class Library:
         if changed is None or any(old.path != new.path for old, new in changed):
             return None
         changes = [(self._read[_key(old)], self._parse(new, contents)) for old, new in changed]
-        found = whole.with_files(files, changes) if all(map(_is_alike, changes)) else None
-        if found is None or not found.fits(self.limits):
+        for before, after in changes:
+            has_findings = bool(before.findings or after.findings)
+            names = [_name(item) for item in before.manifests]
+            has_secrets = any(item.ref.kind.kind == "Secret" for item in before.manifests)
+            if has_findings or has_secrets or names != [_name(item) for item in after.manifests]:
+                return None
+        found = whole.with_files(files, changes)
+        if not found.fits(self.limits):
             return None
         for old, new in changed:
             if _key(old) != _key(new):
@@ -175,24 +271,46 @@ class Library:
     def _parse(self, file: Blob, contents: Mapping[str, bytes]) -> _Read:
         """Read a file unless it has been read; it stays until all are put together."""
         read = self._read.get(_key(file))
-        if read is None:
-            read = self._read[_key(file)] = _parsed(file.path, contents[file.id], self.limits)
+        if read is not None:
+            return read
+        content = contents[file.id]
+        parsed = read_file(file.path, content, self.limits)
+        # What cannot be trusted is reported, and not applied: of a duplicate key, which is meant?
+        manifests = tuple(each for each in parsed.manifests if each.document.is_valid)
+        findings = parsed.findings
+        if _SECRET.search(content):
+            # A finding may quote a Secret: only its code and place stay.
+            text = "what is wrong here is not quoted, because the file holds a Secret"
+            findings = tuple(
+                replace(
+                    each,
+                    problem=replace(
+                        each.problem,
+                        summary=text,
+                        message=text,
+                        hint=f"look for '{each.problem.code}'",
+                    ),
+                )
+                for each in findings
+            )
+        source = SourceFile(file.path, content)
+        items = tuple(Item.of(each, source) for each in manifests)
+        read = _Read(source, parsed.size, parsed.documents, items, findings)
+        self._read[_key(file)] = read
         return read
+
+    def emptied(self) -> "Library":
+        """Return a library of the same source that has read nothing."""
+        return Library(self.limits, self.owner, self.budget)
+
+    def release(self) -> None:
+        """Drop texts of files that were needed to find positions."""
+        for each in self._read.values():
+            each.file.release()
 
 
 def _key(file: Blob) -> tuple[str, str]:
     return file.path, file.id
-
-
-def _is_alike(change: tuple[_Read, _Read]) -> bool:
-    """Say whether a file holds the objects that another held, and nothing is to be told of them."""
-    old, new = change
-    if old.file.findings or new.file.findings:
-        return False
-    names = [_name(item) for item in old.items]
-    return names == [_name(item) for item in new.items] and not any(
-        item.ref.kind.kind == "Secret" for item in old.items
-    )
 
 
 def _name(item: Item) -> tuple[str, str, str, str]:
@@ -200,18 +318,7 @@ def _name(item: Item) -> tuple[str, str, str, str]:
     return ref.kind.group, ref.kind.kind, ref.namespace, ref.name
 
 
-def _discreet(finding: Finding) -> Finding:
-    """Leave out the words of a finding that may quote a Secret; its code and place stay."""
-    text = "what is wrong here is not quoted, because the file holds a Secret"
-    problem = finding.problem
-    told = replace(problem, summary=text, message=text, hint=f"look for '{problem.code}'")
-    return replace(finding, problem=told)
-
-
-def _parsed(name: str, content: bytes, limits: SourceLimits) -> _Read:
-    file = read_file(name, content, limits)
-    # What cannot be trusted is told, and not applied: of a key given twice, which is meant?
-    file = replace(file, manifests=tuple(e for e in file.manifests if e.document.is_valid))
-    if _SECRET.search(content):
-        file = replace(file, findings=tuple(map(_discreet, file.findings)))
-    return _Read(file, tuple(Item(each, each.ref, digest(each.object)) for each in file.manifests))
+@lru_cache(maxsize=4096)
+def _shared(kind: Kind) -> Kind:
+    """Return one and the same value for equal kinds: thousands of objects are of a few."""
+    return kind

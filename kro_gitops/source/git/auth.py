@@ -6,7 +6,7 @@ proxy's login are configuration in the environment; keys and certificates are fi
 can read, in a folder that is gone afterwards. A header is sent with the first request, so that a
 login costs no extra round trip; nothing is asked, so that nothing can hang.
 
-A key's passphrase is taken off by ssh-keygen, which asks for it through a program of ours: the
+A key's passphrase is removed by ssh-keygen, which asks for it through a program of ours: the
 `cryptography` library reads OpenSSH's encrypted keys only together with yet another library.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from kro_gitops.source.api.url_policy import Address
-from kro_gitops.source.git.credentials import Credentials, Proxy, SshLogin
+from kro_gitops.source.git.credentials import Credentials
 from kro_gitops.source.git.locks import own_folder
 from kro_gitops.source.git.resolve import Pin
 from kro_gitops.source.git.types import Remote
@@ -54,18 +54,15 @@ def login(remote: Remote, address: Address, pins: tuple[Pin, ...], path: str) ->
     """Give all that a command needs to log in; its files are gone when the command is done."""
     with own_folder("kro-gitops-login-") as folder:
         if address.scheme == "file":
-            yield _file(folder)
+            # Let git serve a folder of another owner: the operator named it, and it may be a
+            # volume. The serving side gets none of our configuration but reads this file; hooks
+            # are not served.
+            trusted = _private_file(folder / "config", b"[safe]\n\tdirectory = *\n")
+            yield Login({"GIT_CONFIG_GLOBAL": str(trusted)})
         elif address.scheme == "ssh":
             yield _ssh(remote, address, pins[0], folder, path)
         else:
             yield _http(remote, address, pins, folder)
-
-
-def _file(folder: Path) -> Login:
-    """Let git serve a folder of another owner: the operator named it, and it may be a volume."""
-    # The serving side gets none of our configuration but reads this file; hooks are not served.
-    trusted = _private_file(folder / "config", b"[safe]\n\tdirectory = *\n")
-    return Login({"GIT_CONFIG_GLOBAL": str(trusted)})
 
 
 def _http(remote: Remote, address: Address, pins: tuple[Pin, ...], folder: Path) -> Login:
@@ -88,8 +85,13 @@ def _http(remote: Remote, address: Address, pins: tuple[Pin, ...], folder: Path)
     for key, content in files.items():
         if content:
             found[key] = str(_private_file(folder / key, content))
-    if remote.proxy is not None:
-        found["http.proxy"] = _proxy_url(remote.proxy)
+    proxy = remote.proxy
+    if proxy is not None:
+        parts = urlsplit(proxy.address)
+        user = ""
+        if proxy.username or proxy.password:
+            user = f"{quote(proxy.username, safe='')}:{quote(proxy.password, safe='')}@"
+        found["http.proxy"] = f"{parts.scheme}://{user}{parts.netloc}"
     names = (each for each in pins if not each.is_literal)
     resolve = (("http.curloptResolve", each.for_curl()) for each in names)
     return Login(asked, (*found.items(), *resolve), _secrets(remote))
@@ -97,30 +99,18 @@ def _http(remote: Remote, address: Address, pins: tuple[Pin, ...], folder: Path)
 
 def _header(credentials: Credentials) -> str:
     if credentials.bearer:
-        return f"Authorization: Bearer {_one_line(credentials.bearer)}"
+        token = credentials.bearer.strip()
+        if not (token.isprintable() and token.isascii()):
+            raise RefusedError(
+                "bad-credentials",
+                "the bearer token holds characters that no header may hold",
+                hint="store the token alone in the Secret, without line breaks",
+            )
+        return f"Authorization: Bearer {token}"
     if credentials.username or credentials.password:
         pair = f"{credentials.username}:{credentials.password}".encode()
         return f"Authorization: Basic {base64.b64encode(pair).decode()}"
     return ""
-
-
-def _one_line(token: str) -> str:
-    token = token.strip()
-    if token.isprintable() and token.isascii():
-        return token
-    raise RefusedError(
-        "bad-credentials",
-        "the bearer token holds characters that no header may hold",
-        hint="store the token alone in the Secret, without line breaks",
-    )
-
-
-def _proxy_url(proxy: Proxy) -> str:
-    parts = urlsplit(proxy.address)
-    if not proxy.username and not proxy.password:
-        return f"{parts.scheme}://{parts.netloc}"
-    user = f"{quote(proxy.username, safe='')}:{quote(proxy.password, safe='')}"
-    return f"{parts.scheme}://{user}@{parts.netloc}"
 
 
 def _ssh(remote: Remote, address: Address, pin: Pin, folder: Path, path: str) -> Login:
@@ -132,14 +122,18 @@ def _ssh(remote: Remote, address: Address, pin: Pin, folder: Path, path: str) ->
             f"the URL is ssh://, and {missing}",
             hint="put 'identity' and 'known_hosts' into a Secret and name it in 'secretRef'",
         )
-    identity = _identity(ssh, folder, path)
+    key = ssh.identity.replace(b"\r\n", b"\n").strip() + b"\n"  # ssh needs the last line's end
+    identity = _private_file(folder / "identity", key)
+    if ssh.passphrase:
+        _remove_passphrase(identity, ssh.passphrase, folder, path)
     hosts = _private_file(folder / "known_hosts", ssh.known_hosts)
+    known_as = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
     options = (
         *_SSH_OPTIONS,
         f"UserKnownHostsFile={_ssh_quoted(hosts)}",
         f"IdentityFile={_ssh_quoted(identity)}",
         f"HostName={pin.addresses[0]}",
-        f"HostKeyAlias={_known_as(address)}",
+        f"HostKeyAlias={known_as}",
         f"ConnectTimeout={max(1, int(remote.timeout))}",
         *(() if address.user else ("User=git",)),
     )
@@ -148,24 +142,11 @@ def _ssh(remote: Remote, address: Address, pin: Pin, folder: Path, path: str) ->
     return Login({"GIT_SSH_COMMAND": shlex.join(command)}, (), _secrets(remote))
 
 
-def _known_as(address: Address) -> str:
-    """Name a host as known_hosts does."""
-    return address.host if address.port == 22 else f"[{address.host}]:{address.port}"
-
-
 def _ssh_quoted(path: Path) -> str:
     return f'"{path}"'
 
 
-def _identity(ssh: SshLogin, folder: Path, path: str) -> Path:
-    text = ssh.identity.replace(b"\r\n", b"\n").strip() + b"\n"  # ssh wants the last line's end
-    identity = _private_file(folder / "identity", text)
-    if ssh.passphrase:
-        _take_passphrase_off(identity, ssh.passphrase, folder, path)
-    return identity
-
-
-def _take_passphrase_off(identity: Path, passphrase: str, folder: Path, path: str) -> None:
+def _remove_passphrase(identity: Path, passphrase: str, folder: Path, path: str) -> None:
     secret = _private_file(folder / "passphrase", passphrase.encode() + b"\n")
     ask = _private_file(folder / "ask", _ASK.encode())
     ask.chmod(stat.S_IRWXU)

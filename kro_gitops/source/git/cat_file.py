@@ -1,5 +1,7 @@
 """
-Objects by their ids, from a git that stays: starting one for each file would be most of the time.
+Reads objects by their ids from a git process that stays.
+
+Starting one process for each file would take most of the time of a reconcile.
 """
 
 import contextlib
@@ -21,8 +23,19 @@ def read_objects(
     with _asked(repository, "contents", ids, seconds) as stdout:
         for id in ids:
             header = _header(stdout, id)
-            if header is not None:
-                yield id, header[0], _content(stdout, id, header[1], most)
+            if header is None:
+                continue
+            kind, size = header
+            if size > most:
+                raise RefusedError(
+                    "git-file-too-large",
+                    f"the object {id[:12]} has {size} bytes; at most {most} are read",
+                    hint="split it",
+                )
+            content = stdout.read(size + 1)
+            if len(content) != size + 1:
+                raise Damaged
+            yield id, kind, content[:-1]
 
 
 def read_sizes(repository: Repository, ids: Collection[str], seconds: float) -> dict[str, int]:
@@ -49,7 +62,7 @@ def _asked(
     question = "".join(f"{verb} {id}\n" for id in ids).encode("ascii")
 
     def ask() -> None:
-        with contextlib.suppress(OSError, ValueError):  # it died: the reader below notices
+        with contextlib.suppress(OSError, ValueError):  # git died: the reader below notices
             stdin.write(question)
             stdin.flush()
 
@@ -68,7 +81,7 @@ def _asked(
     finally:
         clock.cancel()
         if not finished:
-            kill(git)  # answers nobody waits for are still to come
+            kill(git)  # the rest of its answers would be taken for the next ones
         if writer is not None:
             writer.join()
         if not finished:
@@ -83,16 +96,3 @@ def _header(stdout: IO[bytes], id: str) -> tuple[str, int] | None:
     if len(header) != 3 or header[0] != id.encode():
         raise Damaged
     return header[1].decode("ascii"), int(header[2])
-
-
-def _content(stdout: IO[bytes], id: str, size: int, most: int) -> bytes:
-    if size > most:
-        raise RefusedError(
-            "git-file-too-large",
-            f"the object {id[:12]} has {size} bytes; at most {most} are read",
-            hint="split it",
-        )
-    content = stdout.read(size + 1)
-    if len(content) != size + 1:
-        raise Damaged
-    return content[:-1]

@@ -1,12 +1,12 @@
 """
 Every git command we run, its environment and its configuration; nothing else may build one.
 
-Git takes options where names belong (`--upload-pack=touch X` is a valid branch name, and a
-command), asks dozens of variables and four configuration files what to do, and can be told to
-run programs by most of them. So the arguments are fixed here, what comes from outside is a full
-ref, a whole object id or a checked URL, it stands behind `--end-of-options`, and environment and
-configuration are made from nothing. Configuration goes through the environment, because
-arguments are for everybody to read and some values are secret.
+Git accepts options where names belong (`--upload-pack=touch X` is a valid branch name, and a
+command), reads dozens of variables and four configuration files, and most of them can make it run
+programs. So the arguments are fixed here; what comes from outside is a full ref, a whole object id
+or a checked URL and stands behind `--end-of-options`; environment and configuration inherit
+nothing. Configuration goes through the environment, because any user of the machine can list the
+arguments of a process and some values are secret.
 """
 
 import re
@@ -44,7 +44,7 @@ _NUMBERED = re.compile(r"--depth=\d{1,10}|-L\d{1,9},\d{1,9}|[0-9a-f]{40}(?:[0-9a
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Arguments behind `git`, and what it reads; refuses itself where it is not one of ours."""
+    """Arguments behind `git`, and its stdin; creating any command but ours raises."""
 
     arguments: tuple[str, ...]
     text: bytes = b""
@@ -55,46 +55,61 @@ class Command:
         separator = "--" if name == "blame" else _SEPARATOR
         ends = name in _WITHOUT_OPERANDS or separator in rest
         options = rest[: rest.index(separator)] if separator in rest else rest
-        if name not in SUBCOMMANDS or not ends or not all(map(_is_option, options)):
+        are_known = all(each in _OPTIONS or _NUMBERED.fullmatch(each) for each in options)
+        if name not in SUBCOMMANDS or not ends or not are_known:
             raise refused_command(self.arguments)
         if any("\0" in argument or "\n" in argument for argument in rest):
             raise refused_command(self.arguments)
 
 
-def _is_option(argument: str) -> bool:
-    return argument in _OPTIONS or bool(_NUMBERED.fullmatch(argument))
-
-
 def refused_command(arguments: Sequence[object]) -> RefusedError:
-    """Say that a command is none of ours; only its first word is shown."""
+    """Return the error for a command that is none of ours; only its first word is shown."""
     name = str(arguments[0])[:40] if arguments else ""
     return RefusedError("git-command-refused", f"git '{name}' is no command we run in this form")
 
 
 def init(folder: str, *, digits: int) -> Command:
-    """Make an empty bare repository, without a template; ids have 40 or 64 digits."""
+    """Create an empty bare repository without a template; ids have 40 or 64 digits."""
     form = "sha256" if digits == 64 else "sha1"
     options = ("--quiet", "--bare", "--template=", f"--object-format={form}")
     return Command(("init", *options, _SEPARATOR, folder))
 
 
 def ls_remote(url: str, patterns: Iterable[str]) -> Command:
-    """Ask which refs a remote has, and which commits its annotated tags stand for."""
-    wanted = tuple(form for pattern in patterns for form in _patterns(pattern))
-    arguments = ("ls-remote", "--symref", "--quiet", _SEPARATOR, _url(url), *wanted)
-    return Command(arguments)
+    """
+    List the refs of a remote.
+
+    A pattern is a full ref, or a folder of refs (`refs/tags/*`). For a ref that may be an
+    annotated tag, git is also asked for the commit that it stands for, `REF^{}`.
+    """
+    forms: list[str] = []
+    for pattern in patterns:
+        plain = pattern.removesuffix("/*")
+        if plain != "refs":
+            _full(plain)
+        forms.append(pattern)
+        if plain == pattern and plain != "HEAD" and not plain.startswith("refs/heads/"):
+            forms.append(f"{pattern}^{{}}")
+    return Command(("ls-remote", "--symref", "--quiet", _SEPARATOR, _url(url), *forms))
 
 
 def fetch(url: str, refspecs: Iterable[str], *, depth: int = 1, filters: bool = False) -> Command:
-    """Fetch refs, no deeper than told; the refspecs come from the functions below."""
-    return Command((*_fetching(depth, filters), _SEPARATOR, _url(url), *map(_refspec, refspecs)))
+    """Fetch refs with `depth` commits of history; the functions below build the refspecs."""
+    checked = tuple(refspecs)
+    for refspec in checked:
+        if not refspec.startswith("+"):
+            raise RefusedError("bad-ref", "a refspec begins with '+'")
+        source = refspec[1:].partition(":")[0]
+        if refspec != ALL_HEADS and not _ID.fullmatch(source):
+            _full(source)
+    return Command((*_fetching(depth, filters), _SEPARATOR, _url(url), *checked))
 
 
 def fetch_blobs(url: str, ids: Iterable[str]) -> Command:
     """Fetch single objects by their ids, which go through stdin: there may be thousands."""
     options = (*_fetching(0, filters=True), "--stdin")
     text = "".join(f"{_id(each)}\n" for each in ids).encode()
-    # Without negotiation: a server that hears which commits we have takes their files for ours.
+    # Without negotiation: a server that knows which commits we have omits their files.
     alone = (("fetch.negotiationAlgorithm", "noop"),)
     return Command((*options, _SEPARATOR, _url(url)), text, alone)
 
@@ -140,12 +155,12 @@ def diff_tree(old: str, new: str) -> Command:
 
 
 def is_ancestor(old: str, new: str) -> Command:
-    """Ask (by exit code) whether a commit is in another's history."""
+    """Exit with 0 if a commit is in another's history."""
     return Command(("merge-base", "--is-ancestor", _SEPARATOR, _id(old), _id(new)))
 
 
 def blame(commit: str, path: str, line: int) -> Command:
-    """Ask for the commit that last changed a line."""
+    """Print the commit that last changed a line."""
     place = f"-L{int(line)},{int(line)}"
     return Command(("blame", "--porcelain", "--no-progress", place, _id(commit), "--", path))
 
@@ -157,7 +172,7 @@ def missing_of_path(commit: str, path: str) -> Command:
 
 
 def check_objects(ids: Iterable[str]) -> Command:
-    """Ask which objects are there, of what type and size."""
+    """Print type and size of objects, or that they are missing."""
     return Command(CHECKER, "".join(f"{_id(each)}\n" for each in ids).encode())
 
 
@@ -167,14 +182,14 @@ def repack() -> Command:
 
 
 def prune() -> Command:
-    """Drop loose objects and notes on cut-off history that nothing needs."""
+    """Drop unreachable loose objects, and the shallow entries that nothing needs."""
     return Command(("prune", "--expire=now"))
 
 
 def environment(
     *, home: str, path: str, git_dir: str = "", protocols: Iterable[str] = ()
 ) -> dict[str, str]:
-    """Give the whole environment of a command; no transport is allowed unless named."""
+    """Return the whole environment of a command; only the named transports are allowed."""
     found = {
         "PATH": path,
         "HOME": home,
@@ -187,7 +202,7 @@ def environment(
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_CEILING_DIRECTORIES": home.rpartition("/")[0],
         "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ASKPASS": "",  # nobody is asked, not even those that come after it
+        "GIT_ASKPASS": "",  # set, so that git does not try SSH_ASKPASS either
         "GIT_SSH_COMMAND": "false",  # replaced where there is a key
         "GIT_SSH_VARIANT": "ssh",
         "GIT_ALLOW_PROTOCOL": ":".join(protocols) or "none",
@@ -205,7 +220,7 @@ def environment(
 def configuration(
     *, git_dir: str = "", protocols: Iterable[str] = (), more: Iterable[tuple[str, str]] = ()
 ) -> dict[str, str]:
-    """Give the variables by which git reads its configuration from the environment."""
+    """Return the variables from which git reads its configuration."""
     pairs = [
         *_CONFIGURATION,
         *((f"protocol.{name}.allow", "always") for name in protocols),
@@ -225,7 +240,8 @@ _CONFIGURATION = (
     ("core.attributesFile", "/dev/null"),
     ("credential.helper", ""),
     ("protocol.allow", "never"),
-    # What came is checked; a name that leaves a folder, or `.gitmodules` tricks, end it there.
+    # Received objects are checked: a path that leaves its folder or a hostile `.gitmodules`
+    # ends the fetch.
     ("transfer.fsckObjects", "true"),
     ("fetch.fsckObjects", "true"),
     ("transfer.credentialsInUrl", "die"),
@@ -241,7 +257,7 @@ _CONFIGURATION = (
     ("http.saveCookies", "false"),
     ("http.delegation", "none"),
     ("protocol.version", "2"),
-    # Nothing in the background, one pack a fetch, and memory that can be told beforehand.
+    # Nothing in the background, one pack for each fetch, and a bound on memory.
     ("gc.auto", "0"),
     ("gc.autoDetach", "false"),
     ("maintenance.auto", "false"),
@@ -250,9 +266,11 @@ _CONFIGURATION = (
     ("fetch.showForcedUpdates", "false"),
     ("core.packedGitWindowSize", "16m"),
     ("core.packedGitLimit", "256m"),
-    ("core.bigFileThreshold", "16m"),
+    ("core.bigFileThreshold", "4m"),  # larger files are streamed; we read none of that size
+    ("core.deltaBaseCacheLimit", "16m"),
     ("pack.threads", "1"),
-    ("pack.windowMemory", "64m"),
+    ("pack.windowMemory", "16m"),
+    ("pack.deltaCacheSize", "16m"),
     ("core.logAllRefUpdates", "false"),
 )
 
@@ -267,7 +285,7 @@ def _fetching(depth: int, filters: bool) -> tuple[str, ...]:
 
 
 def _url(url: str) -> str:
-    """Let only checked forms through once more: here is the last place to look."""
+    """Reject URLs that `check_url` cannot have returned: this is the last place to look."""
     if url.startswith(("https://", "http://", "ssh://", "file:///", "/")):
         return url
     raise RefusedError("bad-url", "the URL is not in a form that is handed to git")
@@ -280,24 +298,9 @@ def _id(text: str) -> str:
 
 
 def _full(ref: str) -> str:
+    """Return a ref that git cannot take for an option or a pattern."""
     if ref == "HEAD":
         return ref
     if ref.startswith("refs/"):
         return check_ref(ref)
     raise RefusedError("bad-ref", "a ref is handed to git by its full name, refs/…")
-
-
-def _patterns(pattern: str) -> tuple[str, ...]:
-    """Check a full ref, or all refs below a folder (`refs/tags/*`); add a tag's commit."""
-    plain = pattern.removesuffix("/*")
-    if plain != "refs":
-        _full(plain)
-    is_exact = plain == pattern and plain != "HEAD" and not plain.startswith("refs/heads/")
-    return (pattern, f"{pattern}^{{}}") if is_exact else (pattern,)
-
-
-def _refspec(text: str) -> str:
-    source = text.removeprefix("+").partition(":")[0]
-    if text.startswith("+") and (text == ALL_HEADS or _ID.fullmatch(source) or _full(source)):
-        return text
-    raise RefusedError("bad-ref", "a refspec begins with '+'")

@@ -1,5 +1,5 @@
 """
-A Secret's data → how to log in to a git server; Flux's keys, so that its secrets serve here, too.
+A Secret's data → how to log in to a git server. The keys are Flux's, so that its Secrets work here.
 
 None of these values may be printed: their `repr` leaves them out, and errors name the key alone.
 """
@@ -14,7 +14,7 @@ from kro_gitops.source.api.types import Provider
 
 @dataclass(frozen=True, slots=True)
 class SshLogin:
-    """A key, and the host keys that are believed; there is no trust at first sight."""
+    """A key, and the trusted host keys; an unknown host key is never accepted."""
 
     identity: bytes = field(repr=False)
     known_hosts: bytes = field(repr=False)
@@ -78,7 +78,8 @@ def parse_credentials(data: Mapping[str, bytes], url: str, provider: Provider) -
         if is_ssh:
             raise _wrong("provider 'github' logs in over https", "use the https:// URL")
         return _with_tls(Credentials(app=_app(data)), data)
-    if any(data.get(key) for key in _APP_KEYS) and not _has_login(data):
+    has_login = any(data.get(key) for key in (*_LOGIN_KEYS, "identity"))
+    if any(data.get(key) for key in _APP_KEYS) and not has_login:
         raise _wrong("the secret holds a GitHub App", "set 'provider: github'")
     if is_ssh:
         return Credentials(ssh=_ssh(data))
@@ -107,10 +108,6 @@ def parse_proxy(data: Mapping[str, bytes]) -> Proxy:
     if password and not username:
         raise _wrong("the proxy's secret holds 'password' without 'username'", "", "bad-proxy")
     return Proxy(address, username, password)
-
-
-def _has_login(data: Mapping[str, bytes]) -> bool:
-    return any(data.get(key) for key in (*_LOGIN_KEYS, "identity"))
 
 
 def _login(data: Mapping[str, bytes]) -> Credentials:
@@ -203,7 +200,7 @@ def _text(data: Mapping[str, bytes], key: str, code: str = "bad-credentials") ->
 
 
 def _lines(data: bytes) -> bytes:
-    """Return a file as ssh wants it: line feeds alone, and one at the end."""
+    """Return a file as ssh needs it: line feeds only, and one at the end."""
     return data.replace(b"\r\n", b"\n").rstrip(b"\n") + b"\n"
 
 

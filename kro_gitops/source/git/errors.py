@@ -1,9 +1,9 @@
 """
-What git, ssh or a server complained of → an error with a code, and what to do.
+What git, ssh or a server printed → an error with a code and a hint.
 
-Git has one exit code for everything, so its words must tell; they are English, because its
-environment says so. The table is read from the top: what is said first there is more exact. The
-words themselves are shown, without secrets, because the server's own are often the best hint.
+Git has one exit code for everything, so its output decides; it is English, because its environment
+says so. The first matching row of the table wins, so the more exact ones stand first. The output
+itself is shown without secrets, because the server's own words are often the best hint.
 """
 
 import re
@@ -11,6 +11,7 @@ import re
 from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.source.api.redaction import redact
 from kro_gitops.source.git.output import printable
+from kro_gitops.source.git.types import FetchRules
 from kube_objects.errors import RefusedError
 
 _LINES = 6
@@ -101,9 +102,8 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
 )
 _REDIRECT = re.compile(r"returned error: 30\d|unable to update url base from redirection")
 _OBJECTS = re.compile(r"error: object [0-9a-f]{40,64}: |fsck error|badObjectSha1|index-pack.*bad")
-_EXHAUSTED = re.compile(
-    r"died of signal 25|file too large|out of memory|malloc failed", re.IGNORECASE
-)
+_FILE_TOO_LARGE = re.compile(r"died of signal 25|file too large", re.IGNORECASE)
+_OUT_OF_MEMORY = re.compile(r"out of memory|malloc failed|mmap failed", re.IGNORECASE)
 _DAMAGED = re.compile(
     r"bad object refs/kg|packfile|objects/pack|loose object|object file|shallow file"
     r"|missing (?:blob|tree|commit)|did not (?:receive expected|send all necessary)"
@@ -112,13 +112,13 @@ _DAMAGED = re.compile(
     re.IGNORECASE,
 )
 _LOCATION = re.compile(r"Recv header: location: (\S+)", re.IGNORECASE)
-# What differs each time though nothing has changed: a status that says it would never rest.
+# What differs each time although nothing has changed: it would rewrite the status each time.
 _VARYING = re.compile(
     r" ?CAfile: \S+ CRLfile: \S+| after \d+ (?:ms|milliseconds)|[^\s\"']*kro-gitops-\w+/"
 )
 _URL = re.compile(r"(?<=')[a-z]+://[^']*(?=')")
 _NOISE = re.compile(r"^(?:remote: )?(?:fatal|error|warning): |^remote:\s*")
-# What git says whatever the reason is, and what is only about the way we call it.
+# What git prints for any reason, and what is only about the way we call it.
 _EMPTY = re.compile(
     r"could not read from remote repository|please make sure you have the correct access rights"
     r"|and the repository exists|terminal prompts disabled|the remote end hung up unexpectedly",
@@ -127,8 +127,14 @@ _EMPTY = re.compile(
 
 
 def error_for(complaint: str) -> KroGitopsError:
-    """Give the error for what git said; the text must be redacted already."""
-    said = _said(complaint)
+    """Return the error for what git printed; the text must be redacted already."""
+    # Fold it into one line: prefixes, repetitions and what differs each time say nothing.
+    steady = _VARYING.sub("", complaint)
+    lines = (_NOISE.sub("", printable(line).strip()) for line in steady.splitlines())
+    distinct = dict.fromkeys(line for line in lines if line and not _EMPTY.search(line))
+    said = "; ".join(list(distinct)[:_LINES])
+    if len(said) > _LENGTH:
+        said = said[:_LENGTH] + " …"
     if _OBJECTS.search(complaint):
         return RefusedError(
             "git-objects-refused",
@@ -138,30 +144,39 @@ def error_for(complaint: str) -> KroGitopsError:
     words = _URL.sub("", complaint)  # a repository may be called "certificates"
     for pattern, code, summary, hint in _TABLE:
         if re.search(pattern, words, re.IGNORECASE):
-            return Unavailable(code, _joined(summary, said), hint=hint)
-    return Unavailable("git-failed", _joined("git failed", said))
+            return Unavailable(code, f"{summary}: {said}" if said else summary, hint=hint)
+    return Unavailable("git-failed", f"git failed: {said}" if said else "git failed")
 
 
 def is_redirect(complaint: str) -> bool:
-    """Say whether a server pointed elsewhere, where we do not go."""
+    """Return True if the server redirected; redirects are not followed."""
     return bool(_REDIRECT.search(complaint))
 
 
-def is_exhausted(complaint: str) -> bool:
-    """Say whether the kernel ended git at a limit of ours."""
-    return bool(_EXHAUSTED.search(complaint))
+def is_file_too_large(complaint: str) -> bool:
+    """Return True if the kernel ended git at our limit on the size of a file."""
+    return any(map(_FILE_TOO_LARGE.search, _own_lines(complaint)))
+
+
+def is_out_of_memory(complaint: str) -> bool:
+    """Return True if git needed more memory than our limit."""
+    return any(map(_OUT_OF_MEMORY.search, _own_lines(complaint)))
 
 
 def is_damage(complaint: str) -> bool:
-    """Say whether git stumbled over our own repository, not over the remote's or what it sent."""
+    """Return True if git failed on our own repository, not on the remote's or on what it sent."""
     if _OBJECTS.search(complaint):
         return False
-    ours = (line for line in complaint.splitlines() if not line.startswith("remote:"))
-    return any(map(_DAMAGED.search, ours))
+    return any(map(_DAMAGED.search, _own_lines(complaint)))
+
+
+def _own_lines(complaint: str) -> list[str]:
+    """Return the lines that git printed itself; a server can choose the others."""
+    return [line for line in complaint.splitlines() if not line.startswith("remote:")]
 
 
 def redirected(trace: str) -> RefusedError:
-    """Give the error for a server that points elsewhere; the trace says where."""
+    """Return the error for a server that redirects; the trace names the target."""
     found = _LOCATION.search(trace)
     target = (
         redact(found[1], limit=200).partition("?")[0].partition("/info/refs")[0] if found else ""
@@ -174,7 +189,7 @@ def redirected(trace: str) -> RefusedError:
 
 
 def timed_out(seconds: float) -> Unavailable:
-    """Give the error for a command that was ended by the clock."""
+    """Return the error for a command that was killed at its timeout."""
     return Unavailable(
         "git-timeout",
         f"git was not done after {seconds:g} s and was ended",
@@ -183,7 +198,7 @@ def timed_out(seconds: float) -> Unavailable:
 
 
 def too_large(most: int) -> RefusedError:
-    """Give the error for a fetch that was ended because of its size."""
+    """Return the error for a fetch that was killed because of its size."""
     return RefusedError(
         "git-too-large",
         f"the fetch brought more than {most / (1 << 20):g} MiB and was ended",
@@ -192,19 +207,22 @@ def too_large(most: int) -> RefusedError:
     )
 
 
-def too_many_refs() -> RefusedError:
-    """Give the error for a remote that lists refs without end."""
-    return RefusedError("git-too-large", "the server lists more refs than are read")
+def out_of_memory(most: int) -> RefusedError:
+    """Return the error for a command that was killed because of its memory."""
+    return RefusedError(
+        "git-out-of-memory",
+        f"git needed more than {most >> 20} MiB of memory and was ended",
+        hint="keep manifests in a repository of their own, or let the operator raise the memory"
+        " limit of the container, of which git gets a share",
+    )
 
 
-def _said(complaint: str) -> str:
-    """Fold what was said into a line; prefixes and doubles say nothing."""
-    steady = _VARYING.sub("", complaint)
-    lines = (_NOISE.sub("", printable(line).strip()) for line in steady.splitlines())
-    told = dict.fromkeys(line for line in lines if line and not _EMPTY.search(line))
-    text = "; ".join(list(told)[:_LINES])
-    return text if len(text) <= _LENGTH else text[:_LENGTH] + " …"
-
-
-def _joined(summary: str, said: str) -> str:
-    return f"{summary}: {said}" if said else summary
+def too_many_refs(rules: FetchRules) -> RefusedError:
+    """Return the error for a remote that lists more refs than are read."""
+    return RefusedError(
+        "git-too-many-refs",
+        f"the server lists more than {rules.refs:,} refs, or more than"
+        f" {rules.refs_bytes >> 20} MiB of them",
+        hint="name one ref in 'ref.branch' or 'ref.name'; if you do, the server ignores it: check"
+        " that the URL is that of a git server",
+    )

@@ -1,9 +1,9 @@
 """
-How a revision gets into a repository, and what leaves it again.
+Fetches revisions into a repository, and removes what is no longer needed.
 
-The short way is one fetch of one ref, cut off from its history. The longer ways are for commits
-that are not where a ref stands: by their id, where the server hands that out; in a branch,
-deeper step by step; at last in all branches.
+The short way is one fetch of one ref without history. The longer ways are for commits that are not
+the tip of a ref: by their id, if the server allows that; in a branch, deeper step by step; at last
+in all branches.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from kro_gitops.source.git import commands, output
 from kro_gitops.source.git.objects import Contents
 from kro_gitops.source.git.process import folder_size
 from kro_gitops.source.git.revisions import Chosen
-from kro_gitops.source.git.session import Wire
+from kro_gitops.source.git.session import RemoteSession
 
 DEPTHS = (50, 500, commands.EVERYTHING)
 _KEPT = 16  # revisions, after tidying
@@ -25,11 +25,11 @@ _KEPT_MOST = 32
 _PACKS_MOST = 24
 
 
-class Arrivals:
-    """Brings revisions from a remote into a repository."""
+class Fetcher:
+    """Fetches revisions from a remote into a repository."""
 
-    def __init__(self, wire: Wire, contents: Contents) -> None:
-        self.wire = wire
+    def __init__(self, session: RemoteSession, contents: Contents) -> None:
+        self.session = session
         self.contents = contents
         self.repository = contents.repository
 
@@ -40,25 +40,31 @@ class Arrivals:
             self._fetch_id(chosen.commit)
             return
         target = chosen.tag_object or chosen.commit
-        self.wire.fetch(self.repository, [commands.ref_to(chosen.ref, target)])
+        self.session.fetch(self.repository, [commands.ref_to(chosen.ref, target)])
         if not self.repository.keeps(target):
             self.repository.drop(target)  # named after what it does not hold
             self._search_branch(chosen)
         elif chosen.tag_object:
-            self._keep_tagged(chosen)
+            # Keep the commit of an annotated tag beside the tag itself.
+            found, kind, content = self.contents.object(chosen.tag_object)
+            while kind == "tag":
+                found, kind, content = self.contents.object(output.parse_tag(content))
+            if found != chosen.commit:
+                raise _moved(chosen)
+            self.repository.keep(chosen.commit)
 
     def follow(self, refs: Sequence[str], digits: int) -> str:
         """
-        Fetch where refs stand now, and keep it; empty if they do not all stand at one commit.
+        Fetch the tips of refs, and keep their commit; empty if they do not all name the same.
 
-        One visit instead of two, for whoever has reason to believe that there is something new.
+        One request instead of two, for callers that expect a new commit.
         """
         self.repository.open(digits)
         names = {commands.TIP + str(number): ref for number, ref in enumerate(refs)}
         with self._heads() as heads:
             refspecs = [commands.tip_of(ref, name) for name, ref in names.items()]
             try:
-                self.wire.fetch(self.repository, refspecs)
+                self.session.fetch(self.repository, refspecs)
             except Unavailable as error:
                 if error.code != "git-ref-gone":
                     raise
@@ -67,31 +73,34 @@ class Arrivals:
             commit = check_commit(found.pop())
             if found:
                 return ""
-            # All of it is here: git ends well only then.
+            # It is complete: git exits with 0 only then.
             self.repository.keep(commit)
             return commit
 
     def deepen(self, commit: str, ref: str, depth: int) -> None:
         """Fetch more of a commit's history; by its id, or else by the ref it came from."""
         try:
-            self.wire.fetch(self.repository, [commands.only_id(commit)], depth)
+            self.session.fetch(self.repository, [commands.only_id(commit)], depth)
         except Unavailable as error:
             if error.code not in ("git-id-refused", "git-ref-gone") or not ref:
                 raise
-            self.wire.fetch(self.repository, [commands.only_ref(ref)], depth)
+            self.session.fetch(self.repository, [commands.only_ref(ref)], depth)
 
     def tidy(self, chosen: Chosen) -> None:
-        """Keep the repository from growing for ever; the revision given stays."""
+        """Bound the size of the repository; the given revision stays."""
         kept = self.repository.kept()
         if len(kept) <= _KEPT_MOST and not self._is_large():
             return
         for each in kept[_KEPT:]:
             self.repository.drop(each)
         # A repository with a filter's gaps cannot be repacked without asking for what is missing.
-        if not self.wire.remote.filters_blobs:
+        if not self.session.remote.filters_blobs:
             self.repository.close()
-            self.repository.ask(commands.repack())
-            self.repository.ask(commands.prune())
+            size = folder_size(self.repository.packs)  # the old packs stay until the end
+            with self.session.storage.growing(self.repository.folder.name, size) as allowance:
+                if allowance.size >= size:
+                    self.repository.ask(commands.repack())
+                    self.repository.ask(commands.prune())
         if self._is_large():
             self.repository.discard()
             self.fetch(chosen)
@@ -99,24 +108,15 @@ class Arrivals:
     def _is_large(self) -> bool:
         packs = self.repository.packs
         count = sum(1 for _ in packs.glob("*.pack"))
-        return count > _PACKS_MOST or folder_size(packs) > 2 * self.wire.rules.pack_bytes
-
-    def _keep_tagged(self, chosen: Chosen) -> None:
-        """Keep the commit of an annotated tag beside the tag itself."""
-        found, kind, content = self.contents.object(chosen.tag_object)
-        while kind == "tag":
-            found, kind, content = self.contents.object(output.parse_tag(content))
-        if found != chosen.commit:
-            raise _moved(chosen)
-        self.repository.keep(chosen.commit)
+        return count > _PACKS_MOST or folder_size(packs) > 2 * self.session.rules.pack_bytes
 
     def _search_branch(self, chosen: Chosen) -> None:
-        """Look for a commit in a branch that stands elsewhere, deeper each time."""
+        """Look for a commit in a branch whose tip is another one, deeper each time."""
         if not chosen.ref.startswith("refs/heads/"):
             raise _moved(chosen)
         with self._heads() as heads:
             for depth in DEPTHS:
-                self.wire.fetch(self.repository, [commands.tip_of(chosen.ref)], depth)
+                self.session.fetch(self.repository, [commands.tip_of(chosen.ref)], depth)
                 tip = (heads / commands.TIP).read_text("ascii").strip()
                 if self.contents.is_in(chosen.commit, tip):
                     self.repository.keep(chosen.commit)
@@ -129,28 +129,25 @@ class Arrivals:
 
     def _fetch_id(self, commit: str) -> None:
         try:
-            self.wire.fetch(self.repository, [commands.id_to(commit)])
+            self.session.fetch(self.repository, [commands.id_to(commit)])
         except Unavailable as error:
             if error.code == "git-ref-gone":
                 raise _no_such_commit(commit) from error
             if error.code != "git-id-refused":
                 raise
-            self._search_heads(commit)
+            # The server does not serve commits by id: look for it in all branches.
+            with self._heads():
+                self.session.fetch(self.repository, [commands.ALL_HEADS], commands.EVERYTHING)
+                if commit not in self.contents.commits([commit]):
+                    raise _no_such_commit(commit) from error
+                self.repository.keep(commit)
         if self.contents.object(commit)[1] != "commit":
             self.repository.drop(commit)
             raise UserError("not-a-commit", f"{commit[:12]} is no commit but another object")
 
-    def _search_heads(self, commit: str) -> None:
-        """Look for a commit in all branches: the server hands out none by its id."""
-        with self._heads():
-            self.wire.fetch(self.repository, [commands.ALL_HEADS], commands.EVERYTHING)
-            if commit not in self.contents.commits([commit]):
-                raise _no_such_commit(commit)
-            self.repository.keep(commit)
-
     @contextlib.contextmanager
     def _heads(self) -> Iterator[Path]:
-        """Give room for refs that are needed for a moment."""
+        """Yield the folder of refs that are needed for a moment, and remove it afterwards."""
         folder = self.repository.folder / commands.HEADS
         try:
             yield folder
@@ -159,6 +156,7 @@ class Arrivals:
 
 
 def _moved(chosen: Chosen) -> Unavailable:
+    """Return the error of a ref that was pushed to between listing and fetching."""
     return Unavailable(
         "git-ref-moved",
         f"{chosen.name or chosen.ref} has moved from {chosen.commit[:12]} since it was asked",
@@ -167,6 +165,7 @@ def _moved(chosen: Chosen) -> Unavailable:
 
 
 def _no_such_commit(commit: str) -> UserError:
+    """Return the error of a pinned commit that no ref of the remote contains."""
     return UserError(
         "commit-not-found",
         f"the repository has no commit {commit[:12]} that a branch or tag leads to",

@@ -1,15 +1,14 @@
 """
-A GitHub App's key → a token that opens its repositories for an hour.
+A GitHub App's key → a token that reads its repositories for an hour.
 
-The app proves itself with a short-lived JSON Web Token (PyJWT signs it; the format has too many
-traps for code of our own), and asks for a token of one installation: named by its number, or
-looked up by its owner. Tokens are kept until shortly before they end, so polling asks GitHub
-once an hour.
+The app authenticates with a short-lived JSON Web Token, which PyJWT signs, and requests a token of
+one installation: named by its number, or looked up by its owner. Tokens are cached until shortly
+before they expire, so polling asks GitHub once an hour.
 """
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
@@ -37,7 +36,7 @@ class _Token:
 
 
 class AppTokens:
-    """Tokens of apps, kept while they last; its methods block, from as many threads as you like."""
+    """Caches the tokens of apps; its methods block, and may be called from several threads."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class AppTokens:
         app = credentials.app
         if app is None:
             return credentials
-        # Two sources of one app ask once; nobody waits for the server of another app.
+        # Two sources of one app ask once; no source waits for the server of another app.
         with self._asking(app):
             with self._lock:
                 found = self._tokens.get(app)
@@ -70,18 +69,21 @@ class AppTokens:
             if found is None or found.expires - _MARGIN <= now:
                 found = self._ask(app, credentials, proxy)
                 with self._lock:
-                    self._keep(app, found, now)
+                    lasting = {
+                        each: kept for each, kept in self._tokens.items() if kept.expires > now
+                    }
+                    self._tokens = {**lasting, app: found}
         return replace(credentials, username=_USER, password=found.value)
 
     def forget(self, credentials: Credentials) -> None:
-        """Drop a token that was not accepted: somebody may have taken it back."""
+        """Drop a token that was not accepted: it may have been revoked."""
         if credentials.app is not None:
             with self._lock:
                 self._tokens.pop(credentials.app, None)
 
     @contextmanager
     def _asking(self, app: GitHubApp) -> Iterator[None]:
-        """Keep out whoever wants to log in as the same app, and forget about it afterwards."""
+        """Hold the lock of one app; the lock is dropped when no login waits for it."""
         with self._lock:
             lock, waiting = self._doors.get(app, (threading.Lock(), 0))
             self._doors[app] = (lock, waiting + 1)
@@ -94,31 +96,32 @@ class AppTokens:
                 if waiting > 1:
                     self._doors[app] = (lock, waiting - 1)
 
-    def _keep(self, app: GitHubApp, token: _Token, now: datetime) -> None:
-        lasting = {each: kept for each, kept in self._tokens.items() if kept.expires > now}
-        self._tokens = {**lasting, app: token}
-
     def _ask(self, app: GitHubApp, credentials: Credentials, proxy: Proxy | None) -> _Token:
         # The operator's list of hosts is about what users name; GitHub's own API is our choice.
         rules = self._rules if app.base_url else replace(self._rules, allowed_hosts=())
-        proof = _proof(app, self._now())
+        now = self._now()
+        claims = {"iat": now - _SKEW, "exp": now + _PROOF, "iss": app.app_id}
+        try:
+            proof = jwt.encode(claims, app.private_key, algorithm="RS256")
+        except (jwt.exceptions.PyJWTError, ValueError, TypeError):
+            raise UserError(
+                "bad-credentials",
+                "'githubAppPrivateKey' is no RSA key that can be read",
+                hint="give the .pem file that GitHub made for the app",
+            ) from None
         api = JsonApi(app.base_url or _PUBLIC, credentials, proxy, rules, self._timeout)
         installation = app.installation_id or _installation(api, app.installation_owner, proof)
+        what = f"installation {installation}"
         answer = api.ask("POST", f"/app/installations/{installation}/access_tokens", proof)
-        return _token(answer, f"installation {installation}")
-
-
-def _proof(app: GitHubApp, now: datetime) -> str:
-    """Sign that we are the app."""
-    claims = {"iat": now - _SKEW, "exp": now + _PROOF, "iss": app.app_id}
-    try:
-        return jwt.encode(claims, app.private_key, algorithm="RS256")
-    except (jwt.exceptions.PyJWTError, ValueError, TypeError):
-        raise UserError(
-            "bad-credentials",
-            "'githubAppPrivateKey' is no RSA key that can be read",
-            hint="give the .pem file that GitHub made for the app",
-        ) from None
+        if answer.status != 201:
+            raise _refused(answer, what)
+        value, ends = answer.body.get("token"), None
+        with suppress(ValueError):
+            ends = datetime.fromisoformat(str(answer.body.get("expires_at"))).astimezone(UTC)
+        is_token = isinstance(value, str) and value.isascii() and value.isprintable()
+        if ends is None or not is_token:
+            raise Unavailable("github-app-failed", f"GitHub gave no token for {what}")
+        return _Token(str(value), ends)
 
 
 def _installation(api: JsonApi, owner: str, proof: str) -> str:
@@ -131,19 +134,6 @@ def _installation(api: JsonApi, owner: str, proof: str) -> str:
     if answer.status == 200 and isinstance(found, int):
         return str(found)
     raise _refused(answer, f"the installation of '{owner}'")
-
-
-def _token(answer: Answer, what: str) -> _Token:
-    value, expires = answer.body.get("token"), answer.body.get("expires_at")
-    if answer.status != 201:
-        raise _refused(answer, what)
-    try:
-        ends = datetime.fromisoformat(str(expires)).astimezone(UTC)
-    except ValueError:
-        ends = None
-    if ends is None or not isinstance(value, str) or not (value.isascii() and value.isprintable()):
-        raise Unavailable("github-app-failed", f"GitHub gave no token for {what}")
-    return _Token(value, ends)
 
 
 def _refused(answer: Answer, what: str) -> Unavailable:

@@ -1,10 +1,10 @@
 """
-HTTP with the same care as git: to judged addresses, in bounded time, following nothing.
+HTTP with the same care as git: to checked addresses, in bounded time, without redirects.
 
-The connection goes to the very addresses that were judged, so a name cannot lead elsewhere the
-second time; certificates are verified; a redirect is an answer, not a way. The standard library's
-client does for the few requests an hour it is used for: it is blocking, as all that fetches here,
-and does nothing on its own.
+The connection goes to the very addresses that were checked, so a name cannot resolve to another
+one the second time; certificates are verified; a redirect is returned, not followed. The standard
+library's client suffices for a few requests an hour: it blocks, as all fetching here does, and
+does nothing on its own.
 """
 
 import base64
@@ -39,7 +39,7 @@ class Reply:
 
     @property
     def is_redirect(self) -> bool:
-        """Say whether the server points elsewhere, where we do not go."""
+        """Return True if the server redirected; redirects are not followed."""
         return 300 <= self.status < 400
 
 
@@ -55,7 +55,7 @@ class GuardedHttp:
         credentials: Credentials = ANONYMOUS,
         proxy: Proxy | None = None,
     ) -> None:
-        """Look the host up and judge it; raise what `pin` raises."""
+        """Resolve the host and check its addresses; raise what `pin` raises."""
         self._address = address
         self._pins = pin(address, proxy, rules)
         self._proxy = proxy
@@ -74,8 +74,24 @@ class GuardedHttp:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[http.client.HTTPConnection]:
-        """Give a connection that ends with the time it has, whatever the server does."""
-        connection = self._new_connection()
+        """Yield a connection that is closed at the timeout, whatever the server does."""
+        place = self._pins[0]
+        if self._proxy is None:
+            host, context = self._address.host, self._context
+            connection: http.client.HTTPConnection = _Direct(host, place, context, self._timeout)
+        else:
+            way, port, seconds = place.addresses[0], place.port, self._timeout
+            if self._context is None:
+                connection = http.client.HTTPConnection(way, port, timeout=seconds)
+            else:
+                connection = http.client.HTTPSConnection(
+                    way, port, timeout=seconds, context=self._context
+                )
+            headers = {}
+            if self._proxy.username:
+                pair = f"{self._proxy.username}:{self._proxy.password}".encode()
+                headers["Proxy-Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+            connection.set_tunnel(self._address.host, self._address.port, headers=headers)
         line = _Line(connection)
         clock = threading.Timer(self._timeout, line.hang_up)
         clock.daemon = True
@@ -98,24 +114,9 @@ class GuardedHttp:
             clock.cancel()
             connection.close()
 
-    def _new_connection(self) -> http.client.HTTPConnection:
-        if self._proxy is None:
-            return _Direct(self._address.host, self._pins[0], self._context, self._timeout)
-        way, reached = self._pins[0].addresses[0], self._pins[0].port
-        connection = (
-            http.client.HTTPConnection(way, reached, timeout=self._timeout)
-            if self._context is None
-            else http.client.HTTPSConnection(
-                way, reached, timeout=self._timeout, context=self._context
-            )
-        )
-        headers = _proxy_headers(self._proxy)
-        connection.set_tunnel(self._address.host, self._address.port, headers=headers)
-        return connection
-
 
 class _Direct(http.client.HTTPConnection):
-    """Connects to addresses that were judged, whatever the name stands for by now."""
+    """Connects to addresses that were checked, whatever the name resolves to by now."""
 
     def __init__(
         self, host: str, place: Pin, context: ssl.SSLContext | None, timeout: float
@@ -129,28 +130,27 @@ class _Direct(http.client.HTTPConnection):
 
     def connect(self) -> None:
         """Try one address after the other."""
-        self.sock = self._reach()
+        failure = OSError("the name stands for no address")
+        for address in self._place.addresses:
+            try:
+                self.sock = socket.create_connection((address, self._place.port), self._seconds)
+                break
+            except OSError as error:
+                failure = error
+        else:
+            raise failure
         if self._tls is None:
             return
-        # Known before it greets, so that it can be ended while it does.
+        # Set before the handshake, so that the timer can close it during the handshake.
         secured = self._tls.wrap_socket(
             self.sock, server_hostname=self.host, do_handshake_on_connect=False
         )
         self.sock = secured
         secured.do_handshake()
 
-    def _reach(self) -> socket.socket:
-        failure = OSError("the name stands for no address")
-        for address in self._place.addresses:
-            try:
-                return socket.create_connection((address, self._place.port), self._seconds)
-            except OSError as error:
-                failure = error
-        raise failure
-
 
 class _Line:
-    """A connection that can be ended from another thread, and knows that it was."""
+    """A connection that can be closed from another thread, and knows that it was."""
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
         self._connection = connection
@@ -171,16 +171,9 @@ class _Line:
                 used.shutdown(socket.SHUT_RDWR)
 
     def check(self, seconds: float) -> None:
-        """Raise if it was ended: half an answer is none."""
+        """Raise if it was closed at the timeout: half an answer is none."""
         if self._is_late:
             raise TimeoutError(f"it was not done after {seconds:g} s")
-
-
-def _proxy_headers(proxy: Proxy) -> dict[str, str]:
-    if not proxy.username:
-        return {}
-    pair = f"{proxy.username}:{proxy.password}".encode()
-    return {"Proxy-Authorization": f"Basic {base64.b64encode(pair).decode()}"}
 
 
 def _tls(credentials: Credentials) -> ssl.SSLContext:

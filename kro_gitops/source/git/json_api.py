@@ -1,7 +1,7 @@
 """
-Ask an HTTPS API for JSON, with the same care as a git server.
+Requests JSON from an HTTPS API, with the same care as a git server.
 
-The address is checked like a repository's; `guarded_http` sees to the way there.
+The address is checked like a repository's; `GuardedHttp` connects.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 from kro_gitops.source.api.redaction import redact
 from kro_gitops.source.api.url_policy import check_url
 from kro_gitops.source.git.credentials import Credentials, Proxy
-from kro_gitops.source.git.http import GuardedHttp, Reply
+from kro_gitops.source.git.http import GuardedHttp
 from kro_gitops.source.git.types import FetchRules
 from kube_objects.errors import RefusedError
 
@@ -63,26 +63,18 @@ class JsonApi:
         headers = {**_HEADERS, "Authorization": f"Bearer {bearer}"}
         reply = self._http.ask(method, self._prefix + path, headers)
         if reply.is_redirect:
-            raise _redirected(self._host)
-        return _answer(reply, bearer)
-
-
-def _redirected(host: str) -> RefusedError:
-    return RefusedError(
-        "api-redirected",
-        f"the API at '{host}' points elsewhere, where we do not follow",
-        hint="write the address it points to into 'githubAppBaseURL'",
-    )
-
-
-def _answer(reply: Reply, bearer: str) -> Answer:
-    try:
-        body = json.loads(reply.content)
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        body = {}
-    is_limited = reply.status == 429 or reply.headers.get("x-ratelimit-remaining") == "0"
-    said = "".join(each for each in str(body.get("message", "")) if each.isprintable())
-    message = redact(said, [bearer], limit=_MESSAGE)
-    return Answer(reply.status, body, message, is_limited and reply.status >= 400)
+            raise RefusedError(
+                "api-redirected",
+                f"the API at '{self._host}' points elsewhere, where we do not follow",
+                hint="write the address it points to into 'githubAppBaseURL'",
+            )
+        try:
+            body = json.loads(reply.content)
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            body = {}
+        is_limited = reply.status == 429 or reply.headers.get("x-ratelimit-remaining") == "0"
+        said = "".join(each for each in str(body.get("message", "")) if each.isprintable())
+        message = redact(said, [bearer], limit=_MESSAGE)
+        return Answer(reply.status, body, message, is_limited and reply.status >= 400)

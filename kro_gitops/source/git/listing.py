@@ -1,13 +1,13 @@
 """
-The files of a commit, told from those of another: only folders that differ are read.
+Lists the files of a commit from those of another: only folders that differ are read.
 
-To list a repository costs what is in it, and most commits change a line. So the last listing is
+Listing a repository costs time by its size, and most commits change a line. So the last listing is
 kept, and the trees of both commits are walked side by side, from the top, into what differs.
-Whatever is unusual (many folders, a tree that is not as trees are, names beyond measure) is left
-to git, which lists everything: limits are judged in one place.
+Anything unusual (many folders, a malformed tree, very long names) is left to git, which lists
+everything, so that limits are checked in one place.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from kro_gitops.source.git.output import bytes_of, listing_of, name_of, read_found
@@ -27,7 +27,7 @@ _Pair = tuple[bytes, str, str]  # a folder's name, and its trees on both sides
 
 
 class UnusualError(Exception):
-    """Something that git itself must look at."""
+    """A tree whose files git must list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,15 +44,16 @@ class Listed:
 
     def at(self, tree: str, changes: Differences, sizes: Mapping[str, int]) -> "Listed":
         """Return what is found in another tree; what did not change stays the same object."""
-        fresh = {
-            name_of(name): read_found(name, *place, _size(place, sizes))
-            for name, place in changes.items()
-            if place is not None
-        }
         found = dict(self.found)
+        fresh: dict[str, Found] = {}
         for name, place in changes.items():
             if place is None:
                 found.pop(name_of(name), None)
+                continue
+            mode, id = place
+            # A hostile tree may give a submodule the id of a file.
+            size = -1 if mode == SUBMODULE else sizes.get(id, -1)
+            fresh[name_of(name)] = read_found(name, mode, id, size)
         is_longer = not fresh.keys() <= found.keys()
         found.update(fresh)
         if is_longer:
@@ -71,17 +72,23 @@ def differences(old: str, new: str, trees: Trees) -> Differences:
         if folders > _MOST_FOLDERS or len(found) > _MOST_FILES:
             raise UnusualError
         contents = trees({id for _, *both in pending for id in both if id})
-        pending = [
-            below
-            for prefix, before, after in pending
-            for below in _differ(prefix, _parsed(before, contents), _parsed(after, contents), found)
-        ]
+        below: list[_Pair] = []
+        for prefix, tree, other in pending:
+            before, after = _parsed(tree, contents), _parsed(other, contents)
+            for name in before.keys() | after.keys():
+                was, now = before.get(name, _NOTHING), after.get(name, _NOTHING)
+                if was == now:
+                    continue
+                path = prefix + name
+                subtrees = [id if mode == _FOLDER else "" for mode, id in (was, now)]
+                if any(subtrees):
+                    below.append((path + b"/", subtrees[0], subtrees[1]))
+                if now[0] not in (_FOLDER, ""):
+                    found[path] = now
+                elif was[0] not in (_FOLDER, ""):
+                    found[path] = None
+        pending = below
     return found
-
-
-def _size(place: Place, sizes: Mapping[str, int]) -> int:
-    # Whoever writes a tree may give a submodule the id of a file.
-    return -1 if place[0] == SUBMODULE else sizes.get(place[1], -1)
 
 
 def blobs(changes: Differences) -> set[str]:
@@ -97,48 +104,26 @@ def parse_tree(content: bytes, digits: int) -> dict[bytes, Place]:
     while at < len(content):
         space = content.find(b" ", at)
         end = content.find(b"\0", space)
-        mode, name = content[at:space], content[space + 1 : end]
+        written, name = content[at:space], content[space + 1 : end]
         at, id = end + 1 + digits // 2, content[end + 1 : end + 1 + digits // 2]
         if space < 0 or end < 0 or at > len(content) or not name or name in found:
             raise UnusualError
-        found[name] = (_mode(mode), id.hex())
+        try:
+            mode = int(written, 8)
+        except ValueError:
+            raise UnusualError from None
+        if mode & _TYPE == _REGULAR:  # old trees have more modes than git prints
+            mode = 0o100755 if mode & 0o100 else 0o100644
+        elif mode not in (0o040000, 0o120000, 0o160000):
+            raise UnusualError
+        found[name] = (f"{mode:o}", id.hex())
     return found
 
 
 def _parsed(id: str, contents: Mapping[str, bytes]) -> dict[bytes, Place]:
+    """Return the entries of a tree; without an id there is none, an unread one is unusual."""
     if not id:
         return {}
     if id not in contents:
         raise UnusualError
     return parse_tree(contents[id], len(id))
-
-
-def _differ(
-    prefix: bytes, before: dict[bytes, Place], after: dict[bytes, Place], found: Differences
-) -> Iterator[_Pair]:
-    """Note which files of a folder differ; yield the folders in it that do."""
-    for name in before.keys() | after.keys():
-        old, new = before.get(name, _NOTHING), after.get(name, _NOTHING)
-        if old == new:
-            continue
-        path = prefix + name
-        trees = [id if mode == _FOLDER else "" for mode, id in (old, new)]
-        if any(trees):
-            yield (path + b"/", trees[0], trees[1])
-        if new[0] not in (_FOLDER, ""):
-            found[path] = new
-        elif old[0] not in (_FOLDER, ""):
-            found[path] = None
-
-
-def _mode(written: bytes) -> str:
-    """Write a mode as git prints it: old trees have more kinds of files than there are."""
-    try:
-        mode = int(written, 8)
-    except ValueError:
-        raise UnusualError from None
-    if mode & _TYPE == _REGULAR:
-        return "100755" if mode & 0o100 else "100644"
-    if mode not in (0o040000, 0o120000, 0o160000):
-        raise UnusualError
-    return f"{mode:o}"

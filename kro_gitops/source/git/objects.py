@@ -1,10 +1,11 @@
 """
-What a repository holds: commits, listings, files. Nothing here connects.
+Reads commits, listings and files of a repository. Nothing here connects.
 
-An object that is missing although a ref of ours keeps it means damage; one that nobody kept was
-merely not fetched.
+An object that is missing although one of our refs keeps it means damage; any other missing object
+was merely not fetched.
 """
 
+import contextlib
 from collections.abc import Collection, Iterator
 
 from kro_gitops.errors import Unavailable, UserError
@@ -30,11 +31,11 @@ class Contents:
     def __init__(self, repository: Repository, rules: FetchRules, *, has_gaps: bool) -> None:
         self.repository = repository
         self.rules = rules
-        self.has_gaps = has_gaps  # files that a filter left out, whose sizes nobody knows
+        self.has_gaps = has_gaps  # files that a filter left out, whose sizes are unknown
         self._listed: Listed | None = None  # the last
 
     def object(self, id: str) -> tuple[str, str, bytes]:
-        """Give id, type and content of a commit or tag."""
+        """Return id, type and content of a commit or tag."""
         for found in self._objects([id], _OBJECT_BYTES):
             return found
         if self.repository.keeps(id):
@@ -49,29 +50,31 @@ class Contents:
         return output.parse_commit(id, content)
 
     def commits(self, ids: Collection[str]) -> dict[str, Commit]:
-        """Read those of the commits that are here."""
+        """Read those of the commits that were fetched."""
         found = self._objects(ids, _OBJECT_BYTES)
         return {id: output.parse_commit(id, content) for id, _, content in found}
 
     def listing(self, commit: str) -> Listing:
-        """List the files of a commit; the last one that was listed tells most of them."""
+        """List the files of a commit; only what differs from the last listing is read."""
         tree = self.commit(commit).tree
         known = self._listed
-        if known is None or known.tree != tree:
-            known = self._listed = self._list_from(known, tree) or self._list_all(tree)
-        return known.listing
-
-    def _list_from(self, known: Listed | None, tree: str) -> Listed | None:
-        """List files by how they differ from others; `None` if that cannot be told so."""
-        if known is None or known.weight > _LISTED_BYTES:
-            return None
-        try:
-            changes = differences(known.tree, tree, self._trees)
-            sizes = self._sizes(blobs(changes))
-        except UnusualError:
-            return None
-        found = known.at(tree, changes, sizes)
-        return found if len(found.found) <= self.rules.tree_entries else None
+        if known is not None and known.tree == tree:
+            return known.listing
+        found: Listed | None = None
+        if known is not None and known.weight <= _LISTED_BYTES:
+            with contextlib.suppress(UnusualError):
+                changes = differences(known.tree, tree, self._trees)
+                sizes: dict[str, int] = {}
+                fresh = blobs(changes)
+                if fresh and not self.has_gaps:
+                    sizes = read_sizes(self.repository, fresh, LOCAL_SECONDS)
+                    if len(sizes) < len(fresh):
+                        raise UnusualError
+                found = known.at(tree, changes, sizes)
+        if found is None or len(found.found) > self.rules.tree_entries:
+            found = self._list_all(tree)
+        self._listed = found
+        return found.listing
 
     def _list_all(self, tree: str) -> Listed:
         done = self._run(commands.ls_tree(tree, sizes=not self.has_gaps))
@@ -86,19 +89,12 @@ class Contents:
         return Listed(tree, found, len(done.output))
 
     def _trees(self, ids: Collection[str]) -> dict[str, bytes]:
+        """Read trees by id; one beyond the limit makes the caller list all files instead."""
         try:
             found = self._objects(ids, _TREE_BYTES)
         except RefusedError:
             raise UnusualError from None
         return {id: content for id, kind, content in found if kind == "tree"}
-
-    def _sizes(self, ids: Collection[str]) -> dict[str, int]:
-        if self.has_gaps or not ids:
-            return {}
-        sizes = read_sizes(self.repository, ids, LOCAL_SECONDS)
-        if len(sizes) < len(ids):
-            raise UnusualError
-        return sizes
 
     def files(self, ids: Collection[str]) -> dict[str, bytes]:
         """Read files."""
@@ -111,23 +107,24 @@ class Contents:
             found[id] = content
         missing = [id for id in ids if id not in found]
         if missing:
-            self._look_for_damage()
+            for kept in self.repository.kept()[:1]:  # raises if the repository is damaged
+                self._list_all(self.commit(kept).tree)
             raise _not_fetched(f"{len(missing)} files were not fetched, {missing[0][:12]} is one")
         return found
 
     def missing(self, ids: Collection[str]) -> list[str]:
-        """Give those of the objects that are not here."""
+        """Return those of the objects that were not fetched."""
         answer = self.repository.ask(commands.check_objects(ids)).decode("ascii", "replace")
         rows = (line.split() for line in answer.splitlines())
         return [row[0] for row in rows if row[-1] == "missing"]
 
     def missing_of_path(self, commit: str, path: str) -> list[str]:
-        """Give the objects a path had in all its history and that are not here."""
+        """Return the objects that a path had in all its history and that were not fetched."""
         listed = self.repository.ask(commands.missing_of_path(commit, path)).decode("ascii")
         return [row[1:] for row in listed.split() if row.startswith("?")]
 
     def changed_paths(self, old: str, new: str) -> frozenset[str] | None:
-        """Give the paths in which two commits differ, if both are here."""
+        """Return the paths in which two commits differ; None unless both were fetched."""
         both = self.commits({old, new})
         if old not in both or new not in both:
             return None
@@ -135,11 +132,11 @@ class Contents:
         return output.parse_paths(done.output) if done.code == 0 else None
 
     def is_in(self, old: str, new: str) -> bool:
-        """Say whether a commit is in what is here of another's history."""
+        """Return True if a commit is in the fetched part of another's history."""
         return self._run(commands.is_ancestor(old, new)).code == 0
 
     def blame(self, commit: str, path: str, line: int) -> Commit:
-        """Give the commit that last changed a line, as far as history is here."""
+        """Return the commit that last changed a line, as far as history was fetched."""
         done = self._run(commands.blame(commit, path, line))
         if done.code != 0:
             raise UserError(
@@ -150,15 +147,11 @@ class Contents:
         return self.commit(done.output.split(maxsplit=1)[0].decode("ascii"))
 
     def cut_off(self) -> frozenset[str]:
-        """Give the commits whose parents were not fetched."""
+        """Return the commits whose parents were not fetched."""
         try:
             return frozenset((self.repository.folder / "shallow").read_text("ascii").split())
         except FileNotFoundError:
             return frozenset()
-
-    def _look_for_damage(self) -> None:
-        for kept in self.repository.kept()[:1]:
-            self._list_all(self.commit(kept).tree)
 
     def _objects(self, ids: Collection[str], most: int) -> list[tuple[str, str, bytes]]:
         return list(self._each(ids, most))

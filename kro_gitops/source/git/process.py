@@ -1,11 +1,11 @@
 """
-Running git: for so long, so much, and no further.
+Runs git with limits on time, output, disk and memory.
 
-A command gets its own session, so that all it started (ssh, the HTTP transport, index-pack) ends
-with it. Time, output and what a fetch writes are watched while it runs; the kernel holds the last
-two lines (size of a file, memory), should watching come too late. GitPython's own way to run
-commands is not used: it inherits our environment, kills by looking for child processes, and
-knows no limits but time.
+A command gets its own session, so that everything it started (ssh, the HTTP transport, index-pack)
+ends with it. Time, output and what a fetch writes are watched while it runs; the kernel limits the
+size of a file and memory, in case watching comes too late. GitPython's own way to run commands is
+not used: it inherits our environment, kills by looking for child processes, and has no limits but
+time.
 """
 
 import contextlib
@@ -25,11 +25,12 @@ from typing import IO
 
 from kro_gitops.errors import Unavailable
 from kro_gitops.source.git.commands import Command
+from kro_gitops.source.git.memory import git_memory
 
 _TICK = 0.05
 _CHUNK = 1 << 16
-_ERROR_BYTES = 1 << 16  # of what git complains; the end matters
-_MEMORY = 1 << 30  # beside twice the largest pack
+_ERROR_BYTES = 1 << 16  # of stderr; the end matters
+_ADDRESSES = 1 << 30  # of libraries and mapped packs, which are not memory of the process
 
 
 class Stopped(StrEnum):
@@ -43,17 +44,27 @@ class Stopped(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long, how much to stdout, and how much more in the folder that is watched."""
+    """
+    How long, how much to stdout, how much more in the watched folder, and how much memory.
+
+    `memory_bytes` is of each process; 0: the share of a command, see `memory`.
+    """
 
     seconds: float
     output_bytes: int = 64 << 20
     growth_bytes: int = 0
     watched: Path | None = None
+    memory_bytes: int = 0
+
+    @property
+    def memory(self) -> int:
+        """Return the bytes of memory that each process of the command may use."""
+        return self.memory_bytes or git_memory().command
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a command ended; `complaint` is raw and must be redacted before it goes anywhere."""
+    """How a command ended; `complaint` is its raw stderr and must be redacted before use."""
 
     code: int
     output: bytes
@@ -72,7 +83,7 @@ def program() -> str:
 
 
 def search_path() -> str:
-    """Give the folders in which git may find its own programs and ssh: fixed, and git's own."""
+    """Return the folders in which git may find its own programs and ssh: fixed, and git's own."""
     own = str(Path(program()).parent)
     return ":".join(dict.fromkeys((own, "/usr/local/bin", "/usr/bin", "/bin")))
 
@@ -88,10 +99,17 @@ def start(
     """
     Start git with exactly this environment, in a session of its own.
 
-    Without limits it is one that runs on; nobody reads what such a one complains of.
+    Without limits it is a process that stays; the stderr of such a one is dropped.
+
+    Limits that are set from outside come too late: within a millisecond git has started its
+    transport, which reads what the server sends. util-linux's `prlimit` sets them and becomes git.
     """
+    setter = shutil.which("prlimit", path=search_path()) if limits else None
+    prefix = []
+    if limits and setter:
+        prefix = [setter, *(f"--{kind}={most}" for kind, most in _ceilings(limits).items())]
     return subprocess.Popen(
-        [*(_walls(limits) if limits else ()), program(), *arguments],
+        [*prefix, program(), *arguments],
         env=dict(environment),
         cwd=folder,
         stdin=stdin,
@@ -115,11 +133,11 @@ def run(command: Command, environment: Mapping[str, str], folder: Path, limits: 
         )
         stopped: Stopped | None = None
         try:
-            confine(process.pid, limits)  # again, for want of `prlimit`
+            confine(process.pid, limits)  # again, in case there is no `prlimit`
             watch = _Watch(process, limits)
             stopped = watch.until_end()
         finally:
-            # Also when git itself is gone: what it started may still hold its end of a pipe.
+            # Also when git itself has ended: a child may still hold its end of a pipe.
             if stopped != Stopped.NOT or process.poll() is None:
                 kill(process)
         return Outcome(process.wait(), watch.output, watch.complaint, stopped)
@@ -157,35 +175,21 @@ def confine(pid: int, limits: Limits) -> None:
             resource.prlimit(pid, getattr(resource, f"RLIMIT_{kind.upper()}"), (most, most))
 
 
-def _walls(limits: Limits) -> list[str]:
-    """
-    Give the words that set limits before git begins.
-
-    Set from outside they come too late: within a millisecond git has started its transport,
-    which reads what the server sends. util-linux's `prlimit` sets them and becomes git.
-    """
-    setter = shutil.which("prlimit", path=search_path())
-    if setter is None:
-        return []
-    return [setter, *(f"--{kind}={most}" for kind, most in _ceilings(limits).items())]
-
-
 def _ceilings(limits: Limits) -> dict[str, int]:
-    """Give the kernel's limits by name; nobody may raise what is lower already."""
-    most = limits.growth_bytes or limits.output_bytes
-    wanted = {"core": 0, "as": _MEMORY + 2 * most}
+    """Return the kernel's limits by name; a process cannot raise a hard limit."""
+    # Packs are mapped: they count as addresses, but not as data.
+    mapped = 2 * (limits.growth_bytes or limits.output_bytes)
+    found = {"core": 0, "data": limits.memory, "as": limits.memory + _ADDRESSES + mapped}
     if limits.growth_bytes:
-        wanted["fsize"] = most + _CHUNK
-    return {kind: _not_raised(kind, ceiling) for kind, ceiling in wanted.items()}
-
-
-def _not_raised(kind: str, wanted: int) -> int:
-    hard = resource.getrlimit(getattr(resource, f"RLIMIT_{kind.upper()}"))[1]
-    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        found["fsize"] = limits.growth_bytes + _CHUNK
+    for kind, ceiling in found.items():
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{kind.upper()}"))[1]
+        found[kind] = ceiling if hard == resource.RLIM_INFINITY else min(ceiling, hard)
+    return found
 
 
 class _Watch:
-    """Reads what a command says until it ends, or breaks a limit."""
+    """Reads the output of a command until it ends, or exceeds a limit."""
 
     def __init__(self, process: subprocess.Popen[bytes], limits: Limits) -> None:
         self.process = process
@@ -209,8 +213,17 @@ class _Watch:
                     os.set_blocking(stream.fileno(), False)
                     selector.register(stream, selectors.EVENT_READ)
             while selector.get_map():
-                for key, _ in selector.select(self._patience()):
-                    self._read(key.fd, selector)
+                left = max(0.0, self.deadline - time.monotonic())
+                interval = min(left, _TICK) if self.limits.growth_bytes else left
+                for key, _ in selector.select(interval):
+                    chunk = os.read(key.fd, _CHUNK)
+                    if not chunk:
+                        selector.unregister(key.fd)
+                    elif key.fileobj is self.process.stdout:
+                        self.chunks.append(chunk)
+                        self.length += len(chunk)
+                    else:
+                        self.complaint = (self.complaint + chunk)[-_ERROR_BYTES:]
                 stopped = self._broken()
                 if stopped:
                     return stopped
@@ -220,20 +233,6 @@ class _Watch:
             return Stopped.TIME
         # A transport that was killed by the kernel's limit ends git soon after: look once more.
         return self._broken()
-
-    def _patience(self) -> float:
-        left = max(0.0, self.deadline - time.monotonic())
-        return min(left, _TICK) if self.limits.growth_bytes else left
-
-    def _read(self, descriptor: int, selector: selectors.BaseSelector) -> None:
-        chunk = os.read(descriptor, _CHUNK)
-        if not chunk:
-            selector.unregister(descriptor)
-        elif self.process.stdout is not None and descriptor == self.process.stdout.fileno():
-            self.chunks.append(chunk)
-            self.length += len(chunk)
-        else:
-            self.complaint = (self.complaint + chunk)[-_ERROR_BYTES:]
 
     def _broken(self) -> Stopped:
         if self.length > self.limits.output_bytes:

@@ -1,12 +1,12 @@
 """
-A bare repository on disk, and the one door through which git is called.
+A bare repository on disk, and the only class that runs git.
 
-GitPython's `Git` is where all of that library's commands meet, and it keeps hold of long-lived
-processes. It also inherits our environment and turns keyword arguments into options, and most of
-its advisories came from there. So `Door` takes its place: it runs what `commands` built and
-nothing else. Not used of it are its execution (no limits, see `process`), its `Repo` (it asks our
-own environment, GIT_DIR or GIT_OBJECT_DIRECTORY, which repository is meant), and its reading of
-objects (SHA-1 only, one at a time, see `reader`).
+All commands of GitPython go through its `Git`, which also keeps hold of long-lived processes. It
+inherits our environment and turns keyword arguments into options, and most of its advisories came
+from there. So `GitRunner` replaces it: it runs what `commands` built and nothing else. Not used of
+the library are its execution (no limits, see `process`), its `Repo` (it reads from our own
+environment, GIT_DIR or GIT_OBJECT_DIRECTORY, which repository to open), and its reading of objects
+(SHA-1 only, one at a time, see `reader`).
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from kro_gitops.source.git import commands, process
 from kro_gitops.source.git.commands import Command
 from kro_gitops.source.git.process import Limits, Outcome
 
-# GitPython looks for git when it is imported, and refuses to be where there is none. Whoever runs
-# the engine alone needs none, and whoever fetches is told so by `process`.
+# GitPython looks for git when it is imported, and raises where there is none. The engine alone
+# needs no git, and `process` reports it when something is fetched.
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 from git.cmd import Git
 
@@ -38,8 +38,8 @@ class Damaged(Exception):  # noqa: N818 - a state that is repaired, never shown
     """The repository on disk is not what we left there."""
 
 
-class Door(Git):
-    """Runs what `commands` built, in an environment made from nothing; refuses all else."""
+class GitRunner(Git):
+    """Runs what `commands` built, in an environment that inherits nothing; rejects all else."""
 
     def execute(  # type: ignore[override]  # narrower on purpose: one form, one result
         self,
@@ -58,17 +58,14 @@ class Door(Git):
             return process.run(command, plain, folder, limits)
         reads = as_process and istream == subprocess.PIPE
         if not isinstance(command, Command) and reads and tuple(command[1:]) == commands.READER:
-            return self._start_reader(plain, folder)
+            started = process.start(commands.READER, plain, folder, subprocess.PIPE)
+            process.confine(started.pid, Limits(0))
+            return self.AutoInterrupt(started, ["git", *commands.READER])
         raise commands.refused_command([] if isinstance(command, Command) else command[1:])
-
-    def _start_reader(self, environment: Mapping[str, str], folder: Path) -> Git.AutoInterrupt:
-        started = process.start(commands.READER, environment, folder, subprocess.PIPE)
-        process.confine(started.pid, Limits(0))
-        return self.AutoInterrupt(started, ["git", *commands.READER])
 
 
 def local_environment(folder: Path) -> dict[str, str]:
-    """Give the environment of a command that stays on this machine."""
+    """Return the environment of a command that stays on this machine."""
     home = str(folder.parent / _HOME)
     return {
         **commands.environment(home=home, path=process.search_path(), git_dir=str(folder)),
@@ -77,7 +74,7 @@ def local_environment(folder: Path) -> dict[str, str]:
 
 
 def prepare_root(root: Path) -> Path:
-    """Make the folder of all mirrors, ours alone, and the empty home that git is shown."""
+    """Create the folder of all mirrors, which only we can read, and git's empty home in it."""
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     root = root.resolve()
     (root / _HOME).mkdir(mode=0o700, exist_ok=True)
@@ -90,7 +87,7 @@ def home_of(root: Path) -> Path:
 
 
 class Repository:
-    """One bare repository: made when needed, thrown away when damaged."""
+    """One bare repository: created when needed, deleted when damaged."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self.folder = folder
@@ -103,23 +100,25 @@ class Repository:
         return self.folder / "objects" / "pack"
 
     def open(self, digits: int) -> None:
-        """Make the repository unless it is there; ids have so many digits."""
+        """Create the repository unless it exists; ids have so many digits."""
         if self._digits() not in (0, digits):
             self.discard()
         if not self._is_whole():
             self.discard()
-            made = Door(self.folder.parent).execute(
+            root = self.folder.parent
+            home, path = str(home_of(root)), process.search_path()
+            created = GitRunner(root).execute(
                 commands.init(str(self.folder), digits=digits),
-                environment=_outside(self.folder.parent),
+                environment=commands.environment(home=home, path=path) | commands.configuration(),
                 limits=Limits(self.seconds),
             )
-            if made.code != 0:
+            if created.code != 0:
                 raise Damaged
         self.reset_configuration(digits)
         self.clean()
 
     def clean(self) -> None:
-        """Remove what a killed command left: half-written packs, and locks that nobody holds."""
+        """Remove what a killed command left: half-written packs and stale locks."""
         process.remove_leftovers(self.packs)
         for pattern in ("*.lock", "refs/kg*/**/*.lock"):
             for lock in self.folder.glob(pattern):
@@ -127,11 +126,11 @@ class Repository:
 
     def reset_configuration(self, digits: int = 0) -> None:
         """
-        Write the configuration anew.
+        Restore the configuration.
 
-        A fetch with a filter notes the remote as one that holds the missing objects, and from
+        A fetch with a filter records the remote as one that has the missing objects, and from
         then on git 2.39 would connect for each of them when they are read. We fetch them
-        together, so the note goes.
+        together, so the record is removed.
         """
         text = _FORMATS[digits or self._digits() or 40]
         file = self.folder / "config"
@@ -146,7 +145,7 @@ class Repository:
         self, command: Command, limits: Limits, environment: Mapping[str, str] | None = None
     ) -> Outcome:
         """Run a command in this repository."""
-        done: Outcome = self._door().execute(command, environment=environment, limits=limits)
+        done: Outcome = self._runner().execute(command, environment=environment, limits=limits)
         return done
 
     def ask(self, command: Command) -> bytes:
@@ -157,7 +156,7 @@ class Repository:
         return done.output
 
     def keeps(self, id: str) -> bool:
-        """Say whether one of our refs keeps an object, with all it needs; marks it as used."""
+        """Return True if one of our refs keeps an object, with all it needs; marks it as used."""
         file = self._ref(id)
         try:
             holds = file.read_text("ascii").strip() == id
@@ -193,27 +192,27 @@ class Repository:
             reader._terminate()
 
     def discard(self) -> None:
-        """Throw the repository away."""
+        """Delete the repository."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def reader(self) -> subprocess.Popen[bytes]:
-        """Give the long-lived process that reads objects, started when needed."""
+        """Return the long-lived process that reads objects, started when needed."""
         found = self._reader.proc if self._reader is not None else None
         if found is None or found.poll() is not None:
             self.close()
             command = ["git", *commands.READER]
-            self._reader = self._door().execute(command, subprocess.PIPE, as_process=True)
+            self._reader = self._runner().execute(command, subprocess.PIPE, as_process=True)
             found = self._reader.proc
         return cast("subprocess.Popen[bytes]", found)
 
-    def _door(self) -> Door:
+    def _runner(self) -> GitRunner:
         if not self._is_whole():
             raise Damaged
-        return Door(self.folder)
+        return GitRunner(self.folder)
 
     def _is_whole(self) -> bool:
-        """Ask what git asks before it believes that a folder is a repository."""
+        """Check what git checks before it takes a folder for a repository."""
         parts = ("objects/pack", "refs")
         return (self.folder / "HEAD").is_file() and all(
             (self.folder / part).is_dir() for part in parts
@@ -223,16 +222,9 @@ class Repository:
         return self.folder / commands.KEPT / id
 
     def _digits(self) -> int:
+        """Return the length of object ids; 0 if there is no repository."""
         try:
             text = (self.folder / "config").read_text("utf-8", "replace")
         except FileNotFoundError:
             return 0
         return 64 if "sha256" in text else 40
-
-
-def _outside(root: Path) -> dict[str, str]:
-    home = str(home_of(root))
-    return {
-        **commands.environment(home=home, path=process.search_path()),
-        **commands.configuration(),
-    }

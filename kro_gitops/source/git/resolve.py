@@ -1,10 +1,11 @@
 """
-Where a host's name leads, decided once.
+Resolves a host's name, once.
 
-A name may stand for the metadata service of a cloud, for a database beside us, and for another
-address at every question. So it is resolved here, each address is judged, and git and ssh are
-told which to use: they never ask again. Link-local, multicast and unspecified addresses are
-refused in private networks, too: no git server lives there, and what does gives away keys.
+A name may resolve to the metadata service of a cloud, to a database in our network, and to another
+address with every lookup. So it is resolved here, each address is checked, and git and ssh get the
+addresses to use: they never look the name up. Link-local, multicast and unspecified addresses are
+rejected even where private networks are allowed: no git server is there, and metadata services
+that are hand out keys.
 """
 
 import socket
@@ -33,16 +34,17 @@ class Pin:
 
     @property
     def is_literal(self) -> bool:
-        """Say whether the name is an address itself, and nothing needs to be pinned."""
+        """Return True if the name is an address itself, and nothing needs to be pinned."""
         return self.addresses == (self.host,)
 
     def for_curl(self) -> str:
-        """Write it as `CURLOPT_RESOLVE` wants it."""
-        return f"{self.host}:{self.port}:{','.join(map(_bracketed, self.addresses))}"
+        """Format it for `CURLOPT_RESOLVE`."""
+        addresses = (f"[{ip}]" if ip_address(ip).version == 6 else ip for ip in self.addresses)
+        return f"{self.host}:{self.port}:{','.join(addresses)}"
 
 
 def pin(address: Address, proxy: Proxy | None, rules: FetchRules) -> tuple[Pin, ...]:
-    """Resolve whom we connect to, the proxy first; refuse what the rules do not allow."""
+    """Resolve what we connect to, the proxy first; raise for what the rules do not allow."""
     if address.scheme == "file":
         return ()
     if proxy is None:
@@ -53,10 +55,6 @@ def pin(address: Address, proxy: Proxy | None, rules: FetchRules) -> tuple[Pin, 
             "a proxy is named, but ssh goes without one",
             hint="use the repository's https:// URL, or leave 'proxySecretRef' out",
         )
-    return (_proxy(proxy, rules), *_behind_proxy(address, proxy, rules))
-
-
-def _proxy(proxy: Proxy, rules: FetchRules) -> Pin:
     parts = urlsplit(proxy.address)
     try:
         port = parts.port or _PROXY_PORTS[parts.scheme]
@@ -68,27 +66,18 @@ def _proxy(proxy: Proxy, rules: FetchRules) -> Pin:
             "the proxy's address is not http://HOST:PORT, https://… or socks5://…",
             hint="the login belongs in 'username' and 'password' of the Secret",
         )
-    return _resolve(parts.hostname, port, rules)
-
-
-def _behind_proxy(address: Address, proxy: Proxy, rules: FetchRules) -> tuple[Pin, ...]:
-    """Judge the server; an HTTP proxy looks names up itself, and may know more than we do."""
+    way = _resolve(parts.hostname, port, rules)
     try:
-        return (_resolve(address.host, address.port, rules),)
+        return way, _resolve(address.host, address.port, rules)
     except Unavailable:
+        # An HTTP proxy looks names up itself, and may know more than we do.
         if proxy.address.startswith("socks5:"):
             raise
-        return ()
+        return (way,)
 
 
 def _resolve(host: str, port: int, rules: FetchRules) -> Pin:
-    found = _lookup(host, port)
-    for each in found:
-        _check(host, each, rules)
-    return Pin(host, port, found)
-
-
-def _lookup(host: str, port: int) -> tuple[str, ...]:
+    """Look a name up; raise if any of its addresses is not allowed."""
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -98,20 +87,15 @@ def _lookup(host: str, port: int) -> tuple[str, ...]:
             f"the host '{host}' cannot be found: {reason}",
             hint="check the URL's host, and the DNS of the machine this runs on",
         ) from error
-    return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
-
-
-def _check(host: str, ip: str, rules: FetchRules) -> None:
-    reason = refused_address(ip)
-    if not reason or (rules.allow_private_networks and not reason.startswith(_NEVER)):
-        return
-    shown = f"'{host}'" if host == ip else f"'{host}' ({ip})"
-    raise RefusedError(
-        "private-network",
-        f"the host {shown} is not on the public internet: {reason}",
-        hint="use a public host, or let the operator allow private networks",
-    )
-
-
-def _bracketed(ip: str) -> str:
-    return f"[{ip}]" if ip_address(ip).version == 6 else ip
+    found = tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
+    for ip in found:
+        reason = refused_address(ip)
+        if not reason or (rules.allow_private_networks and not reason.startswith(_NEVER)):
+            continue
+        shown = f"'{host}'" if host == ip else f"'{host}' ({ip})"
+        raise RefusedError(
+            "private-network",
+            f"the host {shown} is not on the public internet: {reason}",
+            hint="use a public host, or let the operator allow private networks",
+        )
+    return Pin(host, port, found)

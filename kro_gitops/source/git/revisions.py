@@ -1,12 +1,13 @@
 """
-Which revision is wanted, among those the remote has.
+Chooses the desired revision among those of the remote.
 
-Branch, tag, version range, ref or commit, in Flux's order: the more exact wins. Two questions
-around one visit to the remote: `patterns` says what to ask it, `choose` picks from its answer.
-When a ref is missing, ask again with `wider_patterns`: the error then names what is near.
+Branch, tag, version range, ref or commit, in Flux's order: the more exact wins. `patterns` returns
+what to ask the remote for, `choose` picks from its answer. When a ref is missing, ask again with
+`wider_patterns`: the error then names similar refs.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -26,7 +27,7 @@ _SHOWN = 5
 @dataclass(frozen=True, slots=True)
 class RemoteRefs:
     """
-    What a remote said about its refs.
+    The refs of a remote.
 
     `head` is the branch that HEAD points at. `refs` maps full names to object ids, `peeled`
     the refs of annotated tags to the commits they stand for.
@@ -39,7 +40,7 @@ class RemoteRefs:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The revision that is wanted: its full ref (empty for a bare commit) and commit."""
+    """The desired revision: its full ref (empty for a bare commit) and commit."""
 
     ref: str
     commit: str
@@ -55,7 +56,7 @@ class Chosen:
 
 def patterns(wanted: WantedRef) -> tuple[str, ...]:
     """
-    Return the full refs to ask a remote for; none, if only a commit is wanted.
+    Return the full refs to ask a remote for; none, if only a commit is desired.
 
     To learn what an annotated tag stands for, git must be asked for `REF^{}` beside each.
     """
@@ -71,16 +72,16 @@ def patterns(wanted: WantedRef) -> tuple[str, ...]:
 
 
 def wider_patterns() -> tuple[str, ...]:
-    """Return what to ask a remote for when the wanted ref was not there."""
+    """Return what to ask a remote for when the desired ref does not exist."""
     return ("HEAD", f"{_HEADS}*", f"{_TAGS}*")
 
 
 def refs_to_follow(wanted: WantedRef, former: Chosen) -> tuple[str, ...]:
     """
-    Return the refs that tell by themselves where a revision has moved; none, if it takes a choice.
+    Return the refs whose tips are the new revision; none, if it must be chosen among several.
 
-    They must all stand at one commit. HEAD alone does not say which branch it is: whoever renames
-    the default branch moves HEAD away from the former one.
+    They must all name one commit. HEAD alone does not name its branch: renaming the default branch
+    moves HEAD away from the former one.
     """
     if wanted.commit or wanted.name or wanted.semver or wanted.tag or former.tag_object:
         return ()
@@ -92,13 +93,25 @@ def refs_to_follow(wanted: WantedRef, former: Chosen) -> tuple[str, ...]:
 
 
 def choose(refs: RemoteRefs, wanted: WantedRef, pin: str = "") -> Chosen:
-    """Return the revision that is wanted, or raise `UserError`; a pinned commit beats all."""
+    """Return the desired revision, or raise `UserError`; a pinned commit comes first."""
     if pin:
         return Chosen("", check_commit(pin))
     if wanted.commit:
-        return _commit(refs, wanted)
+        commit = check_commit(wanted.commit)
+        if not wanted.branch:
+            return Chosen("", commit)
+        branch = _ref(refs, _HEADS + check_ref(wanted.branch), wanted.branch)
+        return Chosen(branch.ref, commit, name=branch.name)
     if wanted.name:
-        return _ref(refs, _full_ref(wanted.name), wanted.name)
+        name = check_ref(wanted.name)
+        if name != "HEAD" and not name.startswith("refs/"):
+            raise RefusedError(
+                "bad-ref",
+                f"'ref.name' is '{name}', which is no full ref",
+                hint=f"write refs/heads/{name} or refs/tags/{name}, or use 'ref.branch' or"
+                " 'ref.tag'",
+            )
+        return _ref(refs, name, name)
     if wanted.semver:
         return _version(refs, wanted)
     if wanted.tag:
@@ -108,32 +121,25 @@ def choose(refs: RemoteRefs, wanted: WantedRef, pin: str = "") -> Chosen:
     return _head(refs)
 
 
-def _commit(refs: RemoteRefs, wanted: WantedRef) -> Chosen:
-    commit = check_commit(wanted.commit)
-    if not wanted.branch:
-        return Chosen("", commit)
-    branch = _ref(refs, _HEADS + check_ref(wanted.branch), wanted.branch)
-    return Chosen(branch.ref, commit, name=branch.name)
-
-
-def _full_ref(name: str) -> str:
-    if check_ref(name) == "HEAD" or name.startswith("refs/"):
-        return name
-    raise RefusedError(
-        "bad-ref",
-        f"'ref.name' is '{name}', which is no full ref",
-        hint=f"write refs/heads/{name} or refs/tags/{name}, or use 'ref.branch' or 'ref.tag'",
-    )
-
-
 def _ref(refs: RemoteRefs, ref: str, name: str) -> Chosen:
-    found = refs.refs.get(ref)
-    if found is None:
-        raise _not_found(refs, ref)
-    commit = refs.peeled.get(ref)
-    if commit is None:
+    """Return where a ref points, or raise an error that names similar refs."""
+    found, commit = refs.refs.get(ref), refs.peeled.get(ref)
+    if found is not None and commit is None:
         return Chosen(ref, check_commit(found), name=name)
-    return Chosen(ref, check_commit(commit), check_commit(found), name)
+    if found is not None and commit is not None:
+        return Chosen(ref, check_commit(commit), check_commit(found), name)
+    prefix = next((each for each in (_HEADS, _TAGS) if ref.startswith(each)), "")
+    kind = {_HEADS: "branch", _TAGS: "tag"}.get(prefix, "ref")
+    short = ref.removeprefix(prefix)
+    near = get_close_matches(short, _names(refs, prefix), n=3, cutoff=0.6)
+    other = {_HEADS: _TAGS, _TAGS: _HEADS}.get(prefix, "")
+    if near:
+        hint = f"did you mean {_listed(near)}?"
+    elif other and other + short in refs.refs:
+        hint = f"there is a {'tag' if other == _TAGS else 'branch'} of that name"
+    else:
+        hint = _existing(refs, prefix)
+    raise UserError("ref-not-found", f"the repository has no {kind} '{short}'", hint=hint)
 
 
 def _head(refs: RemoteRefs) -> Chosen:
@@ -152,7 +158,18 @@ def _head(refs: RemoteRefs) -> Chosen:
 
 
 def _version(refs: RemoteRefs, wanted: WantedRef) -> Chosen:
-    accepts = _tag_filter(wanted.semver_filter)
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        accepts = re2.compile(wanted.semver_filter, options=options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise UserError(
+            "bad-semver-filter",
+            f"'ref.semverFilter' is no regular expression: {text}",
+            hint="write it in RE2's dialect, ^v[0-9.]+$ say",
+        ) from None
     tags = [tag for tag in _names(refs, _TAGS) if accepts.search(tag)]
     found = highest(tags, parse_range(wanted.semver))
     if found is not None:
@@ -165,40 +182,8 @@ def _version(refs: RemoteRefs, wanted: WantedRef) -> Chosen:
     )
 
 
-def _tag_filter(pattern: str) -> "re2._Regexp":
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(pattern, options=options)
-    except re2.error as error:
-        raise UserError(
-            "bad-semver-filter",
-            f"'ref.semverFilter' is no regular expression: {_text(error)}",
-            hint="write it in RE2's dialect, ^v[0-9.]+$ say",
-        ) from None
-
-
-def _text(error: Exception) -> str:
-    reason = error.args[0] if error.args else ""
-    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-
-
-def _not_found(refs: RemoteRefs, ref: str) -> UserError:
-    prefix = next((each for each in (_HEADS, _TAGS) if ref.startswith(each)), "")
-    kind = {_HEADS: "branch", _TAGS: "tag"}.get(prefix, "ref")
-    name = ref.removeprefix(prefix)
-    near = get_close_matches(name, _names(refs, prefix), n=3, cutoff=0.6)
-    other = {_HEADS: _TAGS, _TAGS: _HEADS}.get(prefix, "")
-    if near:
-        hint = f"did you mean {_listed(near)}?"
-    elif other and other + name in refs.refs:
-        hint = f"there is a {'tag' if other == _TAGS else 'branch'} of that name"
-    else:
-        hint = _existing(refs, prefix)
-    return UserError("ref-not-found", f"the repository has no {kind} '{name}'", hint=hint)
-
-
 def _existing(refs: RemoteRefs, prefix: str) -> str:
+    """Return the hint that lists refs that exist, at most a few of them."""
     names = sorted(_names(refs, prefix))
     if not names:
         return ""
@@ -208,19 +193,12 @@ def _existing(refs: RemoteRefs, prefix: str) -> str:
 
 def _names(refs: RemoteRefs, prefix: str) -> list[str]:
     """List the remote's names below a prefix, as far as they may be used."""
-    return [
-        ref.removeprefix(prefix)
-        for ref in refs.refs
-        if ref.startswith(prefix) and ref != "HEAD" and _is_usable(ref)
-    ]
-
-
-def _is_usable(ref: str) -> bool:
-    try:
-        check_ref(ref)
-    except RefusedError:
-        return False
-    return True
+    found = []
+    for ref in refs.refs:
+        if ref.startswith(prefix) and ref != "HEAD":
+            with suppress(RefusedError):
+                found.append(check_ref(ref).removeprefix(prefix))
+    return found
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,14 +1,15 @@
 """
 What git prints about a signature → who signed, or why it does not count.
 
-`git verify-commit --raw` hands through what gpg writes for programs (lines that begin with
-`[GNUPG:]`) or what ssh-keygen says to people. An exit code alone would not do: it cannot tell an
-unknown key from an expired one, and people do different things about them. Only one verdict per
-object counts: an object with two signatures, a good and a bad one, has none.
+`git verify-commit --raw` passes on what gpg prints for programs (lines that begin with
+`[GNUPG:]`) or what ssh-keygen prints for people. The exit code alone is not enough: it does not
+distinguish an unknown key from an expired one, and users react differently to them. An object
+needs exactly one verdict: one with two signatures, a good and a bad one, counts as unsigned.
 """
 
 import base64
 import binascii
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -95,41 +96,40 @@ def _ssh_lines(name: str, key: bytes) -> Iterator[str]:
     lines = [line.split() for line in key.decode("ascii", "replace").splitlines()]
     written = [words for words in lines if words and not words[0].startswith("#")]
     for words in written:
-        if len(words) < 2 or words[0] not in _SSH_TYPES or not _is_base64(words[1]):
+        key_bytes = b""
+        if len(words) > 1 and words[0] in _SSH_TYPES:
+            with contextlib.suppress(binascii.Error):
+                key_bytes = base64.b64decode(words[1], validate=True)
+        if not key_bytes:
             raise _bad_keys(f"'{name}' is no public SSH key", "give the .pub file of the key")
         yield f'{owner} namespaces="git" {words[0]} {words[1]}\n'
     if not written:
         raise _bad_keys(f"'{name}' is empty", "give the .pub file of the key")
 
 
-def _is_base64(text: str) -> bool:
-    try:
-        return bool(base64.b64decode(text, validate=True))
-    except binascii.Error:
-        return False
-
-
 def _bad_keys(message: str, hint: str = "") -> UserError:
     return UserError("bad-keys", message, hint=hint)
 
 
-def judge(what: str, code: int, printed: str) -> Signature:
-    """Say who signed `what` (as people call it), or raise `RefusedError`."""
+def evaluate(what: str, code: int, printed: str) -> Signature:
+    """Return the signature of `what` (as people call it), or raise `RefusedError`."""
     status = [
         line.removeprefix(_STATUS) for line in printed.splitlines() if line.startswith(_STATUS)
     ]
     if status:
-        signature = _judge_pgp(what, [line.split(" ") for line in status])
+        signature = _evaluate_pgp(what, [line.split(" ") for line in status])
     else:
-        signature = _judge_ssh(what, printed)
+        signature = _evaluate_ssh(what, printed)
     if code != 0:
         raise _refused("bad-signature", what, "is not accepted by git")
     return signature
 
 
-def _judge_pgp(what: str, status: list[list[str]]) -> Signature:
+def _evaluate_pgp(what: str, status: list[list[str]]) -> Signature:
     verdicts = [words for words in status if words[0] in _VERDICTS]
-    if any(words[0] == "NO_PUBKEY" for words in status) or _lacks_key(verdicts):
+    # ERRSIG <key> <algorithm> <hash> <class> <time> <reason> …
+    lacks_key = any(words[0] == "ERRSIG" and words[6:7] == [_NO_KEY] for words in verdicts)
+    if lacks_key or any(words[0] == "NO_PUBKEY" for words in status):
         keys = [words[1] for words in (*verdicts, *status) if len(words) > 1]
         raise _unknown(what, f"PGP key {keys[0]}" if keys else "an unknown PGP key")
     if len(verdicts) != 1:
@@ -143,17 +143,12 @@ def _judge_pgp(what: str, status: list[list[str]]) -> Signature:
     return Signature("pgp", _signer(verdicts[0]), valid[0][1])
 
 
-def _lacks_key(verdicts: list[list[str]]) -> bool:
-    # ERRSIG <key> <algorithm> <hash> <class> <time> <reason> …
-    return any(words[0] == "ERRSIG" and words[6:7] == [_NO_KEY] for words in verdicts)
-
-
 def _signer(verdict: list[str]) -> str:
     name = " ".join(verdict[2:]) or "an unnamed key"
     return redact("".join(each for each in name if each.isprintable()), limit=_LONGEST_NAME)
 
 
-def _judge_ssh(what: str, printed: str) -> Signature:
+def _evaluate_ssh(what: str, printed: str) -> Signature:
     good = [found for line in printed.splitlines() if (found := _SSH_GOOD.fullmatch(line))]
     unknown = _SSH_UNKNOWN.search(printed)
     if len(good) == 1 and unknown is None:

@@ -1,9 +1,9 @@
 """
-What fetching is about, as values: a remote, what is allowed, and what git had to say.
+The values of fetching: a remote, the operator's rules, and what was read.
 
-A mirror belongs to a URL *and* to who logs in there: somebody with a wrong password must not be
-served from what somebody else was allowed to fetch. So the secret takes part in `identity`,
-as a hash. An app is told by its key, because the tokens made from it change by the hour.
+A mirror belongs to a URL *and* to a login: a source with a wrong password must not be served from
+what another source was allowed to fetch. So the secret is part of `identity`, as a hash. For an
+app its key is used, because its tokens change every hour.
 """
 
 import hashlib
@@ -26,11 +26,23 @@ class Remote:
     proxy: Proxy | None = None
     timeout: float = 60.0
     filters_blobs: bool = False
+    namespace: str = ""  # of the source; not part of the identity
 
     @property
     def identity(self) -> str:
-        """Name the mirror of this remote: a hash of the URL and of who logs in."""
-        text = json.dumps([self.url, self.filters_blobs, *_login(self.credentials)])
+        """Name the mirror of this remote: a hash of the URL and of the login."""
+        credentials = self.credentials
+        app, ssh = credentials.app, credentials.ssh
+        if app is not None:
+            place = (app.base_url, app.app_id, app.installation_id, app.installation_owner)
+            login = ["app", *place, app.private_key.hex()]
+        elif ssh is not None:
+            login = ["ssh", ssh.identity.hex(), ssh.known_hosts.hex(), ssh.passphrase]
+        else:
+            files = (credentials.ca, credentials.client_certificate, credentials.client_key)
+            words = (credentials.username, credentials.password, credentials.bearer)
+            login = ["http", *words, *(content.hex() for content in files)]
+        text = json.dumps([self.url, self.filters_blobs, *login])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
@@ -42,15 +54,19 @@ class FetchRules:
     allow_plain_http: bool = False
     allowed_hosts: Collection[str] = ()
     local_urls: Collection[str] = frozenset()  # folders and file:// URLs named by the operator
+    refs: int = 100_000  # that a remote may list
+    refs_bytes: int = 16 << 20
     pack_bytes: int = 256 << 20  # in one fetch
     tree_entries: int = 100_000
     file_bytes: int = 1 << 20
     read_bytes: int = 128 << 20  # of files at once, unpacked
+    storage_bytes: int = 0  # of all mirrors; 0: no limit
+    namespace_storage_bytes: int = 0  # of those that one namespace alone uses; 0: no limit
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Who changed what, when (RFC 3339, UTC) and why."""
+    """A commit; times are RFC 3339 in UTC."""
 
     id: str
     tree: str
@@ -76,7 +92,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RefusedPath:
-    """A file left out because of its name; `shown` is the name made printable."""
+    """A file left out because of its name; `shown` is its printable form."""
 
     shown: str
     reason: str  # a sentence
@@ -87,20 +103,7 @@ Found = Entry | RefusedPath
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All files of a commit: those that can be read, and those whose names are refused."""
+    """All files of a commit: those that can be read, and those whose names are rejected."""
 
     entries: tuple[Entry, ...] = ()
     refused: tuple[RefusedPath, ...] = ()
-
-
-def _login(credentials: Credentials) -> list[str]:
-    app, ssh = credentials.app, credentials.ssh
-    if app is not None:
-        place = (app.base_url, app.app_id, app.installation_id, app.installation_owner)
-        return ["app", *place, app.private_key.hex()]
-    if ssh is not None:
-        return ["ssh", ssh.identity.hex(), ssh.known_hosts.hex(), ssh.passphrase]
-    return [
-        *("http", credentials.username, credentials.password, credentials.bearer),
-        *(credentials.ca.hex(), credentials.client_certificate.hex(), credentials.client_key.hex()),
-    ]

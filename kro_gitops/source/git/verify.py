@@ -1,9 +1,9 @@
 """
-Is a revision signed by somebody we trust?
+Verifies that a revision is signed with a trusted key.
 
 Git does the work, because it knows what exactly was signed; it calls gpg or ssh-keygen with a
-key ring that holds the source's keys and nothing else, made for this question and gone
-afterwards. No agent, no network: gpg is told to start neither.
+key ring that holds the source's keys and nothing else, created for this check and removed
+afterwards. gpg starts no agent and no network access.
 
 A signed tag is a statement about a name and a commit. So both are compared, too: otherwise an old
 signed tag, pushed again under a newer name, would pass for the newer version.
@@ -27,7 +27,7 @@ from kro_gitops.source.git.signatures import (
     Keys,
     Signature,
     allowed_signers,
-    judge,
+    evaluate,
     parse_keys,
 )
 from kube_objects.errors import RefusedError
@@ -44,10 +44,10 @@ _GPG_OPTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
-    """Where to look, with which environment, and for how long at most."""
+class _Checker:
+    """The working folder, the environment with the key ring, and the timeout of a command."""
 
-    mirror: Path
+    folder: Path  # not the mirror, which may have been evicted
     environment: Mapping[str, str]
     timeout: float
 
@@ -55,23 +55,19 @@ class _Bench:
 def verify(
     mirror_path: Path, chosen: Chosen, mode: VerifyMode, keys: Keys, *, timeout: float
 ) -> tuple[Signature, ...]:
-    """Return who signed what the mode asks for, the tag first, or raise `RefusedError`."""
+    """Return the signatures that the mode requires, the tag's first, or raise `RefusedError`."""
     signatures = []
-    with _bench(mirror_path, keys, timeout) as bench:
+    with _checker(mirror_path, keys, timeout) as checker:
         if mode in (VerifyMode.TAG, VerifyMode.TAG_AND_HEAD):
-            signatures.append(_verify_tag(bench, chosen))
+            signatures.append(_verify_tag(checker, chosen))
         if mode in (VerifyMode.HEAD, VerifyMode.TAG_AND_HEAD):
-            signatures.append(_verify_commit(bench, chosen))
+            commit = check_commit(chosen.commit)
+            _ = _header(checker, commit, "commit")
+            signatures.append(_ask(checker, "verify-commit", commit, f"commit {commit[:12]}"))
     return tuple(signatures)
 
 
-def _verify_commit(bench: _Bench, chosen: Chosen) -> Signature:
-    commit = check_commit(chosen.commit)
-    _ = _header(bench, commit, "commit")
-    return _ask(bench, "verify-commit", commit, f"commit {commit[:12]}")
-
-
-def _verify_tag(bench: _Bench, chosen: Chosen) -> Signature:
+def _verify_tag(checker: _Checker, chosen: Chosen) -> Signature:
     if not chosen.tag_object:
         called = f"'{chosen.name}' is" if chosen.name else "the revision is"
         raise RefusedError(
@@ -80,14 +76,9 @@ def _verify_tag(bench: _Bench, chosen: Chosen) -> Signature:
             hint="tag with 'git tag -s', or verify the commit: 'verify.mode: HEAD'",
         )
     tag = check_commit(chosen.tag_object)
-    header = _header(bench, tag, "tag")
-    signature = _ask(bench, "verify-tag", tag, f"tag '{chosen.name}'")
-    _check_statement(header, chosen)
-    return signature
-
-
-def _check_statement(header: Mapping[str, str], chosen: Chosen) -> None:
-    """Compare what the tag says about itself with what it was taken for."""
+    header = _header(checker, tag, "tag")
+    signature = _ask(checker, "verify-tag", tag, f"tag '{chosen.name}'")
+    # The signature covers the tag's own name and commit: compare them with those we asked for.
     name = chosen.ref.removeprefix(_TAGS)
     signed = header.get("tag", "")
     if signed != name:
@@ -103,16 +94,17 @@ def _check_statement(header: Mapping[str, str], chosen: Chosen) -> None:
             f"the tag '{name}' does not name commit {chosen.commit[:12]} itself",
             hint="make a tag of the commit, not of another tag",
         )
+    return signature
 
 
-def _ask(bench: _Bench, subcommand: str, id: str, what: str) -> Signature:
-    code, _, printed = _run(bench, [process.program(), subcommand, "--raw", id])
-    return judge(what, code, printed[:_PRINTED_BYTES].decode("utf-8", "replace"))
+def _ask(checker: _Checker, subcommand: str, id: str, what: str) -> Signature:
+    code, _, printed = _run(checker, [process.program(), subcommand, "--raw", id])
+    return evaluate(what, code, printed[:_PRINTED_BYTES].decode("utf-8", "replace"))
 
 
-def _header(bench: _Bench, id: str, kind: str) -> Mapping[str, str]:
+def _header(checker: _Checker, id: str, kind: str) -> Mapping[str, str]:
     """Read the fields at the top of an object, the first of each name."""
-    code, content, _ = _run(bench, [process.program(), "cat-file", kind, id])
+    code, content, _ = _run(checker, [process.program(), "cat-file", kind, id])
     if code != 0:
         raise Unavailable("object-missing", f"the mirror does not hold {kind} {id[:12]}")
     top = content[:_HEADER_BYTES].partition(b"\n\n")[0].decode("utf-8", "replace")
@@ -124,8 +116,8 @@ def _header(bench: _Bench, id: str, kind: str) -> Mapping[str, str]:
 
 
 @contextlib.contextmanager
-def _bench(mirror: Path, keys: Keys, timeout: float) -> Iterator[_Bench]:
-    """Give a place with the keys, and take it away."""
+def _checker(mirror: Path, keys: Keys, timeout: float) -> Iterator[_Checker]:
+    """Yield a checker whose key ring holds these keys, and remove the key ring afterwards."""
     with tempfile.TemporaryDirectory(prefix="kg-verify-") as name:
         folder = Path(name)
         home, ring, signers = folder / "home", folder / "gnupg", folder / "allowed_signers"
@@ -133,59 +125,53 @@ def _bench(mirror: Path, keys: Keys, timeout: float) -> Iterator[_Bench]:
         ring.mkdir(0o700)
         (ring / "gpg.conf").write_text("".join(f"{option}\n" for option in _GPG_OPTIONS))
         signers.write_text(allowed_signers(keys))
-        bench = _Bench(mirror, _environment(mirror, home, ring, signers), timeout)
-        _import(bench, keys, home)
-        yield bench
+        path, git_dir = process.search_path(), str(mirror.resolve())
+        gpg = which("gpg", path=path)
+        programs = {
+            "gpg.program": gpg or "false",
+            "gpg.ssh.program": which("ssh-keygen", path=path) or "false",
+            "gpg.x509.program": "false",  # certificates are not among the keys of a source
+            "gpg.ssh.allowedSignersFile": str(signers),
+        }
+        environment = {
+            **commands.environment(home=str(home), path=path, git_dir=git_dir),
+            **commands.configuration(git_dir=git_dir, more=programs.items()),
+            **{"GNUPGHOME": str(ring), "TMPDIR": str(home)},
+        }
+        checker = _Checker(home, environment, timeout)
+        for name, key in keys.pgp.items():
+            if gpg is None:
+                raise Unavailable(
+                    "gpg-not-installed",
+                    "there is no 'gpg' program",
+                    hint="install gnupg, or use SSH keys",
+                )
+            file = home / "key.asc"
+            file.write_bytes(key)
+            arguments = [gpg, "--status-fd", "1", "--import", "--", str(file)]
+            _, printed, _ = _run(checker, arguments)
+            if b"[GNUPG:] IMPORT_OK " not in printed:
+                raise UserError(
+                    "bad-keys", f"'{name}' is no public PGP key", hint="gpg --armor --export KEY"
+                )
+        yield checker
 
 
-def _environment(mirror: Path, home: Path, ring: Path, signers: Path) -> dict[str, str]:
-    found = commands.environment(
-        home=str(home), path=process.search_path(), git_dir=str(mirror.resolve())
-    )
-    programs = {
-        "gpg.program": which("gpg", path=found["PATH"]) or "false",
-        "gpg.ssh.program": which("ssh-keygen", path=found["PATH"]) or "false",
-        "gpg.x509.program": "false",  # certificates are not among the keys of a source
-        "gpg.ssh.allowedSignersFile": str(signers),
-    }
-    settings = commands.configuration(git_dir=str(mirror.resolve()), more=programs.items())
-    return {**found, **settings, "GNUPGHOME": str(ring), "TMPDIR": str(home)}
-
-
-def _import(bench: _Bench, keys: Keys, folder: Path) -> None:
-    for name, key in keys.pgp.items():
-        program = which("gpg", path=bench.environment["PATH"])
-        if program is None:
-            raise Unavailable(
-                "gpg-not-installed",
-                "there is no 'gpg' program",
-                hint="install gnupg, or use SSH keys",
-            )
-        file = folder / "key.asc"
-        file.write_bytes(key)
-        arguments = [program, "--status-fd", "1", "--import", "--", str(file)]
-        _, printed, _ = _run(bench, arguments)
-        if b"[GNUPG:] IMPORT_OK " not in printed:
-            raise UserError(
-                "bad-keys", f"'{name}' is no public PGP key", hint="gpg --armor --export KEY"
-            )
-
-
-def _run(bench: _Bench, arguments: Sequence[str]) -> tuple[int, bytes, bytes]:
+def _run(checker: _Checker, arguments: Sequence[str]) -> tuple[int, bytes, bytes]:
     """Run a program in a session of its own, so that nothing it starts outlives it."""
     with subprocess.Popen(
         arguments,
-        env=dict(bench.environment),
-        cwd=bench.mirror,
+        env=dict(checker.environment),
+        cwd=checker.folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     ) as running:
         try:
-            output, complaint = running.communicate(timeout=bench.timeout)
+            output, complaint = running.communicate(timeout=checker.timeout)
         except subprocess.TimeoutExpired:
-            raise timed_out(bench.timeout) from None
+            raise timed_out(checker.timeout) from None
         finally:
             if running.poll() is None:
                 process.kill(running)

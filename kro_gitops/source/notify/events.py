@@ -1,13 +1,13 @@
 """
-What is news about a source, and whom it concerns.
+What is new about a source, and which notifications select it.
 
-A status says how things are; news is what was not so when it was last told. So a source that is
-tried again every minute, and fails in the same way each time, is told of once. What was told is
-remembered in memory only: after a restart the last status stands for it, so nobody hears anything
+A status is the present state; news is what differs from the last report. So a source that is
+retried every minute, and fails in the same way each time, is reported once. Reports are remembered
+in memory only: after a restart the last status stands for them, so no target gets a notification
 twice.
 
-Texts from git (subjects, authors, names of branches) are strangers' words. They are put on one
-line, made printable and short here, before any target sees them.
+Texts from git (subjects, authors, names of branches) are untrusted. They are put on one line and
+become printable and short here, before any target sees them.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ _LONGEST_NAME = 255
 _LONGEST_SUBJECT = 200
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
-# While these hold, a source is in trouble.
+# While one of these is true, a source is in trouble.
 _TROUBLE = (
     NotificationEvent.DEGRADED,
     NotificationEvent.FAILED,
@@ -49,7 +49,7 @@ _WARNINGS = frozenset(
         NotificationEvent.HISTORY_REWRITTEN,
     )
 )
-# Told once for each revision, whatever happens between.
+# Reported once for each revision, whatever happens between.
 _MILESTONES = (NotificationEvent.SYNCED, NotificationEvent.HEALTHY)
 # Conditions that are there only while they hold.
 _STATES = {
@@ -67,22 +67,25 @@ _ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Something to tell, in a sentence."""
+    """An event to report, with a sentence about it."""
 
     event: NotificationEvent
     text: str
 
 
 class Chronicle:
-    """What has been told of one source."""
+    """What has been reported of one source."""
 
     def __init__(self, known: Status) -> None:
-        """Begin with a status that everybody knows."""
+        """Begin with a status that was reported already."""
         self._told = {event: mark for event, (mark, _) in _holding(known).items()}
-        self._was_troubled = _is_troubled(self._told) or _ended_badly(known)
+        # Trouble may not be over, although the status reports work in progress.
+        ended = [each for each in known.get("history") or () if each.get("finished")]
+        has_failed = bool(ended) and ended[0].get("result") in ("Failed", "Degraded")
+        self._was_troubled = _is_troubled(self._told) or (has_failed and not _is_well(known))
 
     def news(self, written: Status) -> list[News]:
-        """Return what was not told before, and remember it as told."""
+        """Return what was not reported before, and remember it."""
         holding = _holding(written)
         found = [
             News(event, text)
@@ -96,22 +99,18 @@ class Chronicle:
         if is_well and self._was_troubled:
             found.append(News(NotificationEvent.RECOVERED, _ready(written).get("message") or ""))
         self._was_troubled = not is_well and (self._was_troubled or _is_troubled(holding))
-        self._remember(holding, is_well)
-        return found
-
-    def _remember(
-        self, holding: Mapping[NotificationEvent, tuple[str, str]], is_well: bool
-    ) -> None:
-        """Keep trouble in mind until all is well: between two attempts it seems to be gone."""
+        # Trouble is remembered until all is well: between two attempts it seems to be gone.
         kept = _MILESTONES if is_well else (*_MILESTONES, *_TROUBLE)
         former = {event: mark for event, mark in self._told.items() if event in kept}
         self._told = former | {event: mark for event, (mark, _) in holding.items()}
+        return found
 
 
 def _holding(written: Status) -> dict[NotificationEvent, tuple[str, str]]:
-    """Return what holds of a status: a mark that tells it from others of its kind, and a text."""
+    """Return the events that a status contains: a mark that identifies each, and a text."""
     conditions = {each.get("type"): each for each in written.get("conditions") or ()}
-    said = _ready(written).get("message") or ""
+    ready = _ready(written)
+    said, reason = ready.get("message") or "", ready.get("reason")
     revision = written.get("lastAttemptedRevision") or ""
     found: dict[NotificationEvent, tuple[str, str]] = {}
     for event, type_ in _STATES.items():
@@ -123,29 +122,19 @@ def _holding(written: Status) -> dict[NotificationEvent, tuple[str, str]]:
     elif conditions.get(status.FETCH_FAILED, {}).get("status") == TRUE:
         text = conditions[status.FETCH_FAILED].get("message") or ""
         found[NotificationEvent.FETCH_FAILED] = ("", text)
-    elif _has_failed(written):
+    elif written.get("phase") == Phase.FAILED or reason == "DeletionFailed":
         found[NotificationEvent.FAILED] = (revision, said)
     elif written.get("phase") == Phase.DEGRADED and NotificationEvent.PRUNE_BLOCKED not in found:
         found[NotificationEvent.DEGRADED] = (revision, said)
-    return found | _milestones(written)
-
-
-def _milestones(written: Status) -> dict[NotificationEvent, tuple[str, str]]:
     applied = written.get("lastAppliedRevision") or ""
-    found = {}
     if applied:
         found[NotificationEvent.SYNCED] = (applied, f"applied {applied}")
-    is_waited_for = _ready(written).get("reason") != "Applied"  # else nobody has looked
+    is_waited_for = reason != "Applied"  # with that reason, health was not checked
     if applied and is_waited_for and written.get("phase") == Phase.HEALTHY and _is_well(written):
         counts = written.get("inventory") or {}
         text = f"{counts.get('ready', 0)} of {counts.get('objects', 0)} objects are ready"
         found[NotificationEvent.HEALTHY] = (applied, text)
     return found
-
-
-def _has_failed(written: Status) -> bool:
-    reason = _ready(written).get("reason")
-    return written.get("phase") == Phase.FAILED or reason == "DeletionFailed"
 
 
 def _is_well(written: Status) -> bool:
@@ -156,23 +145,17 @@ def _is_troubled(events: Iterable[NotificationEvent]) -> bool:
     return not _ERRORS.isdisjoint(events)
 
 
-def _ended_badly(known: Status) -> bool:
-    """Say whether trouble is not over, though the status says that work is under way."""
-    ended = [each for each in known.get("history") or () if each.get("finished")]
-    return not _is_well(known) and bool(ended) and ended[0].get("result") in ("Failed", "Degraded")
-
-
 def _ready(written: Status) -> Mapping[str, Any]:
     conditions = written.get("conditions") or ()
     return next((each for each in conditions if each.get("type") == status.READY), {})
 
 
 def concerns(notification: Notification, event: NotificationEvent) -> bool:
-    """Say whether somebody wants to hear of an event."""
+    """Return whether a notification selects an event."""
     return not notification.events or event in notification.events
 
 
-# What is said
+# Messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +177,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One piece of news with all that belongs to it, fit to be shown."""
+    """The notification of one event with all that belongs to it; it may be shown."""
 
     event: NotificationEvent
     text: str
@@ -232,17 +215,17 @@ class Letter:
 
     @property
     def likeness(self) -> tuple[str, ...]:
-        """Return what makes two letters equal: all but the time."""
+        """Return what makes two notifications equal: all but the time."""
         return (self.uid, self.source, self.event, self.revision, self.text)
 
     @property
     def id(self) -> str:
-        """Return the same for every attempt to deliver it, and for no other letter."""
+        """Return an id that is the same for every attempt to deliver it, and unique."""
         return hashlib.sha256("\n".join((*self.likeness, self.time)).encode()).hexdigest()[:32]
 
 
 def compose(news: News, source: KubeObject, written: Status, now: datetime) -> Letter:
-    """Write a letter about a source."""
+    """Compose the notification of an event."""
     metadata, commit = source["metadata"], written.get("commit") or {}
     failures = written.get("failures") or () if news.event is NotificationEvent.FAILED else ()
     counts = written.get("inventory") or {}
@@ -258,7 +241,17 @@ def compose(news: News, source: KubeObject, written: Status, now: datetime) -> L
         commit=plain(commit.get("id") or "", _LONGEST_NAME),
         author=plain(commit.get("author") or "", _LONGEST_NAME),
         subject=plain(commit.get("message") or "", _LONGEST_SUBJECT),
-        failures=tuple(map(_failed, failures[:MOST_FAILURES])),
+        failures=tuple(
+            Failed(
+                object=plain(failure.get("object") or "", _LONGEST_NAME),
+                code=plain(failure.get("code") or "", _LONGEST_NAME),
+                message=plain(failure.get("message") or "", _LONGEST_FAILURE),
+                file=plain(failure.get("file") or "", _LONGEST_NAME),
+                line=failure.get("line") or 0,
+                column=failure.get("column") or 0,
+            )
+            for failure in failures[:MOST_FAILURES]
+        ),
         omitted=max(len(failures) - MOST_FAILURES, 0) + (written.get("failuresOmitted") or 0)
         if failures
         else 0,
@@ -266,18 +259,7 @@ def compose(news: News, source: KubeObject, written: Status, now: datetime) -> L
     )
 
 
-def _failed(failure: Mapping[str, Any]) -> Failed:
-    return Failed(
-        object=plain(failure.get("object") or "", _LONGEST_NAME),
-        code=plain(failure.get("code") or "", _LONGEST_NAME),
-        message=plain(failure.get("message") or "", _LONGEST_FAILURE),
-        file=plain(failure.get("file") or "", _LONGEST_NAME),
-        line=failure.get("line") or 0,
-        column=failure.get("column") or 0,
-    )
-
-
 def plain(text: str, limit: int) -> str:
-    """Put a stranger's text on one line: printable, without secrets, not too long."""
+    """Put untrusted text on one line: printable, without secrets, not too long."""
     shown = "".join(c if c.isprintable() else " " if c.isspace() else _REPLACEMENT for c in text)
     return redact(shown, limit=limit)

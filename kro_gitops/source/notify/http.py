@@ -1,9 +1,9 @@
 """
-A body, posted to an address out of a Secret.
+Posts a body to an address from a Secret.
 
-The address is often the only secret there is (Slack's and Teams' are), so no error repeats more
-of it than the host. `allowed_hosts` is about git servers and does not count here; that names of
-private networks are refused does.
+The address is often the only secret (Slack's and Teams' are), so no error repeats more of it than
+the host. `allowed_hosts` is about git servers and does not apply here; the rule about private
+networks does.
 """
 
 import re
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.source.api.url_policy import Address, check_url
 from kro_gitops.source.git.credentials import Credentials
-from kro_gitops.source.git.http import GuardedHttp, Reply
+from kro_gitops.source.git.http import GuardedHttp
 from kro_gitops.source.git.types import FetchRules
 from kube_objects.errors import RefusedError
 
@@ -39,7 +39,7 @@ class Target:
 
 
 class BusyError(Unavailable):
-    """The receiver cannot take it now; `pause` is how long it wants to be left alone."""
+    """The receiver cannot take it now; `pause` is the delay that it asked for."""
 
     def __init__(self, message: str, pause: float) -> None:
         super().__init__("notification-failed", message)
@@ -70,14 +70,13 @@ def post(
     """Post once; raise `Unavailable` where another try may help, and `UserError` where not."""
     http = GuardedHttp(target.address, rules, timeout, credentials=Credentials(ca=target.ca))
     path = f"{target.address.path}?{target.query}" if target.query else target.address.path
-    _judge(http.ask("POST", path, headers, body), target.address.host)
-
-
-def _judge(reply: Reply, host: str) -> None:
+    reply, host = http.ask("POST", path, headers, body), target.address.host
     if 200 <= reply.status < 300:
         return
     if reply.status == 429 or reply.status >= 500:
-        raise BusyError(f"'{host}' answered {reply.status}", _pause(reply))
+        asked = reply.headers.get("Retry-After", "")
+        pause = min(float(asked), _LONGEST_PAUSE) if asked.isdecimal() else 0.0
+        raise BusyError(f"'{host}' answered {reply.status}", pause)
     if reply.is_redirect:
         raise UserError(
             "notification-refused",
@@ -89,11 +88,6 @@ def _judge(reply: Reply, host: str) -> None:
         f"'{host}' answered {reply.status}",
         hint="check 'address' and 'token' of the Secret, and the type of the notification",
     )
-
-
-def _pause(reply: Reply) -> float:
-    asked = reply.headers.get("Retry-After", "")
-    return min(float(asked), _LONGEST_PAUSE) if asked.isdecimal() else 0.0
 
 
 def _refused(why: str) -> UserError:

@@ -1,12 +1,12 @@
 """
-A letter as its target wants it: JSON for programs, Slack's blocks, Teams' cards.
+A notification in the format of its target: JSON for programs, Slack's blocks, Teams' cards.
 
-Jinja2 makes the sentences: every value that a template shows goes through the target's `finalize`,
-so no template can forget to escape, which with f-strings is a matter of luck. JSON is never
-written by templates: the sentences are values in it. Whatever strangers wrote stands where the
-target reads no markup (Slack's `plain_text`, Teams' text runs); only the headline has some.
+Jinja2 renders the sentences: every value that a template shows goes through the target's
+`finalize`, so no template can forget to escape it. Templates never write JSON: the sentences are
+values in it. Untrusted text stands where the target parses no markup (Slack's `plain_text`, Teams'
+text runs); only the headline has markup.
 
-The generic form is stable: fields may come, none goes or changes its meaning.
+The generic form is stable: fields may be added, none is removed or changes its meaning.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import DictLoader, Environment, StrictUndefined
 
 from kro_gitops.source.api.types import NotificationType
-from kro_gitops.source.notify.events import Failed, Letter
+from kro_gitops.source.notify.events import Letter
 
 _MARKS = {"error": "🔴", "warning": "🟠", "info": "🟢"}
 _COLORS = {"error": "attention", "warning": "warning", "info": "good"}
@@ -62,13 +62,13 @@ _MRKDWN = _environment(_mrkdwn)
 
 
 def body_of(letter: Letter, type_: NotificationType) -> bytes:
-    """Write a letter for a target."""
+    """Format a notification for a target."""
     written = _FORMS[type_](letter)
     return json.dumps(written, separators=(",", ":")).encode()
 
 
 def signature(body: bytes, token: bytes) -> str:
-    """Sign a body, as our own generic webhooks want it: `sha256=` and the HMAC in hex."""
+    """Sign a body as our own generic webhooks expect it: `sha256=` and the HMAC in hex."""
     return f"sha256={hmac.new(token, body, hashlib.sha256).hexdigest()}"
 
 
@@ -89,19 +89,18 @@ def _generic(letter: Letter) -> dict[str, Any]:
         "revision": letter.revision,
         "commit": {"id": letter.commit, "author": letter.author, "subject": letter.subject},
         "objects": dict(letter.counts),
-        "failures": list(map(_failure, letter.failures)),
+        "failures": [
+            {
+                "object": failed.object,
+                "code": failed.code,
+                "message": failed.message,
+                "file": failed.file,
+                "line": failed.line,
+                "column": failed.column,
+            }
+            for failed in letter.failures
+        ],
         "failuresOmitted": letter.omitted,
-    }
-
-
-def _failure(failed: Failed) -> dict[str, Any]:
-    return {
-        "object": failed.object,
-        "code": failed.code,
-        "message": failed.message,
-        "file": failed.file,
-        "line": failed.line,
-        "column": failed.column,
     }
 
 

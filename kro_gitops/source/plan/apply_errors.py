@@ -132,7 +132,7 @@ def explain(desired: Desired, error: KroGitopsError) -> SyncResult:
     """Return the faults of an object that could not be read or applied."""
     found = violations(error.message, desired.object)
     if found:  # not lasting: the schema of the kind can change, too
-        origin = desired.item.manifest.origin
+        origin = desired.item.origin
         return SyncResult(
             failures=tuple(
                 Fault("schema-mismatch", each.text, str(desired.ref), origin(each.spot))

@@ -4,10 +4,14 @@ What a source claims, so that other sources neither delete nor take over its obj
 Sources of one repository see a commit at different times. An object that moves from one source to
 another must not be deleted by the first before the second has seen the commit: the first waits a
 while, and meanwhile the second claims what the commit may give it.
+
+A claim protects an object from being deleted. If the source that claims it cannot take it over,
+because it is suspended or fails, the claim ends after `CLAIM_TIMEOUT`.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from kro_gitops.source.api.types import Allow, SourceSpec
 from kro_gitops.source.files.revision import Item, Snapshot
@@ -16,6 +20,7 @@ from kro_gitops.source.plan.permissions import matches
 from kro_gitops.source.plan.stages import Stage, stage_of
 from kro_gitops.tracking.inventory import Key
 
+CLAIM_TIMEOUT = 600.0  # seconds for a source that is suspended or fails to take an object over
 _TIMEOUT = 30.0  # seconds for other sources of a repository to see the same commit
 
 
@@ -36,6 +41,31 @@ class Claims:
         if key in self.coming:
             return True
         return key in (inventory if self.applied is None else self.applied)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """
+    Another source that claims an object.
+
+    `trouble` is why it cannot take the object over now. Such a claim ends at `until`: a source that
+    is suspended or fails must not keep the objects of others for ever.
+    """
+
+    name: str
+    trouble: str = ""
+    until: datetime | None = None  # None: as long as it claims the object
+    is_over: bool = False
+
+    @classmethod
+    def of(
+        cls, name: str, trouble: str, since: datetime | None, timeout: float, now: datetime
+    ) -> "Claimant":
+        """Return a claimant; `since` is when the owner began to wait, `timeout` in seconds."""
+        if not trouble:
+            return cls(name)
+        until = (since or now) + timedelta(seconds=timeout)
+        return cls(name, trouble, until, now >= until)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Pure: the caller hands in both clocks and gets a new history back. The monotonic
 long something takes; the wall clock is written to the status.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,6 +21,11 @@ from kube_objects.times import format_time, parse_time
 
 _FIRST_DELAY = 0.5  # seconds until an unfinished source is reconciled again
 _MAX_DELAY = 5.0
+_MIN_OVERDUE = 15.0  # seconds
+_MAX_OVERDUE = 120.0
+_SHORT_SYNC = 1.0  # seconds: one that took longer and failed is retried after a rest,
+_REST = 10.0  # which is so many times its duration
+_MAX_REST = 3600.0  # seconds
 _STALLED_AFTER = 5  # attempts with the same outcome
 _MAX_SUBJECT = 200  # characters
 _MAX_NAMED = 3
@@ -48,7 +54,7 @@ class History:
 
     run: Run | None = None
     attempts: int = 0  # at the same content with the same outcome
-    outcome: str = ""
+    outcome: str = ""  # a hash of the failures
     fetch_failures: int = 0  # in a row
     waiting_since: float | None = None  # objects are not ready
     unfinished_since: float | None = None  # the same, or deletions are under way
@@ -60,7 +66,11 @@ class Attempt:
 
     requested: str = ""  # the value of the annotation that requested it
     pin: Pin | None = None
-    error: KroGitopsError | None = None  # of the fetch
+    error: KroGitopsError | None = None  # of the last fetch
+    retry: float | None = None  # seconds until that fetch is repeated; None: it is running
+    overdue: datetime | None = None  # since when git should have been read, if that is long ago
+    seconds: float = 0.0  # that the last sync took
+    pause: float | None = None  # seconds until failures are retried; None: they were, just now
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,7 @@ class Conclusion:
     history: History
     result: SyncResult = field(default_factory=SyncResult)
     requeue: float | None = None
+    retry_at: float = 0.0  # when failures are retried, by the monotonic clock
 
 
 def begin_run(
@@ -106,10 +117,14 @@ def conclude_without_revision(
 ) -> Conclusion:
     """Conclude a reconcile that has never read a revision."""
     report = replace(draft, handled=attempt.requested, conditions=dict(draft.conditions))
-    if attempt.error is not None:
-        _report_fetch_error(report, attempt.error)
-    history = replace(history, fetch_failures=history.fetch_failures + 1)
-    return Conclusion(report, history, requeue=_fetch_delay(history, spec))
+    if attempt.error is None:
+        text = f"reading {spec.url}"
+        report.phase = Phase.WAITING
+        report.set_condition(status.READY, UNKNOWN, "Fetching", text)
+        report.set_condition(status.RECONCILING, TRUE, "Fetching", text)
+        return Conclusion(report, history)  # the end of the fetch is awaited
+    _report_fetch_error(report, attempt.error)
+    return Conclusion(report, history, requeue=attempt.retry)
 
 
 def conclude(
@@ -122,30 +137,41 @@ def conclude(
     attempt: Attempt,
 ) -> Conclusion:
     """Conclude a reconcile; `draft` is a report with the facts that need no decision."""
-    history = _with_times(history, result, now.monotonic)
+    # Since when objects are waited for, and deletions under way.
+    clock, is_waiting = now.monotonic, bool(result.waiting) and not result.failures
+    unfinished = clock if history.unfinished_since is None else history.unfinished_since
+    waiting = clock if history.waiting_since is None else history.waiting_since
+    history = replace(
+        history,
+        unfinished_since=unfinished if result.waiting or result.pending else None,
+        waiting_since=waiting if is_waiting else None,
+    )
     phase, is_late = _phase(history, result, spec, now.monotonic)
     report = replace(
         draft, phase=phase, handled=attempt.requested, conditions=dict(draft.conditions)
     )
-    _report_result(report, result, commit.revision, waits=spec.wait)
+    _report_result(report, result, commit, spec, attempt.pin)
     if is_late:
         text = f"not ready after {spec.health_timeout:g} s: {status.waiting_for(result)}"
         report.set_condition(status.READY, FALSE, "HealthTimeout", text)
         report.conditions.pop(status.RECONCILING, None)
-    if result.is_applied:
-        report.applied = commit.revision
-    if spec.verify is not None:
-        report.set_condition(status.VERIFIED, TRUE, "Verified", commit.signature)
-    _report_pin(report, attempt.pin)
-    history, delay = _next_attempt(history, result, spec, now.monotonic, is_late=is_late)
+    history, delay = _next_attempt(history, result, spec, now.monotonic, attempt, is_late=is_late)
+    retry_at = now.monotonic + delay if result.is_retryable and delay is not None else 0.0
     if history.attempts >= _STALLED_AFTER or (result.failures and delay is None):
         report.set_condition(
             status.STALLED, TRUE, "Stalled", status.describe_failures(result.failures)
         )
     if attempt.error is not None:
         _report_fetch_error(report, attempt.error)
-        history = replace(history, fetch_failures=history.fetch_failures + 1)
-        delay = min(_fetch_delay(history, spec), spec.interval if delay is None else delay)
+        if attempt.retry is not None:
+            delay = attempt.retry if delay is None else min(attempt.retry, delay)
+    elif attempt.overdue is not None:
+        due = format_time(attempt.overdue)
+        text = f"git should have been read at {due}: {commit.revision} may be outdated"
+        report.set_condition(status.STALE, TRUE, "FetchOverdue", text)
+        if report.conditions[status.READY].status == TRUE:
+            report.set_condition(status.READY, UNKNOWN, "FetchOverdue", text)
+        report.set_condition(status.RECONCILING, TRUE, "FetchOverdue", text)
     run = _finished_run(history.run, phase, result, spec, now.at)
     if run is not None:
         report.history = status.with_run(report.history, run)
@@ -155,7 +181,7 @@ def conclude(
     if expires is not None:
         left = max((expires - now.at).total_seconds(), 0.0) + 0.1
         delay = left if delay is None else min(delay, left)
-    return Conclusion(report, history, result, delay)
+    return Conclusion(report, history, result, delay, retry_at)
 
 
 def report_error(report: Report, type_: str, error: KroGitopsError) -> None:
@@ -182,19 +208,6 @@ def report_suspended(report: Report, former: Condition | None) -> None:
     report.set_condition(status.SUSPENDED, TRUE, "Suspended", text)
 
 
-def _with_times(history: History, result: SyncResult, now: float) -> History:
-    """Note since when objects are waited for, and deletions under way."""
-    is_unfinished = bool(result.waiting or result.pending)
-    is_waiting = bool(result.waiting) and not result.failures
-    unfinished = history.unfinished_since if history.unfinished_since is not None else now
-    waiting = history.waiting_since if history.waiting_since is not None else now
-    return replace(
-        history,
-        unfinished_since=unfinished if is_unfinished else None,
-        waiting_since=waiting if is_waiting else None,
-    )
-
-
 def _phase(
     history: History, result: SyncResult, spec: SourceSpec, now: float
 ) -> tuple[Phase, bool]:
@@ -211,14 +224,26 @@ def _phase(
 
 
 def _next_attempt(
-    history: History, result: SyncResult, spec: SourceSpec, now: float, *, is_late: bool
+    history: History,
+    result: SyncResult,
+    spec: SourceSpec,
+    now: float,
+    attempt: Attempt,
+    *,
+    is_late: bool,
 ) -> tuple[History, float | None]:
     """Return the history with this attempt, and the seconds until the next; None: a change."""
-    outcome = repr([(each.code, each.message, each.subject) for each in result.failures])
+    if result.is_retryable and attempt.pause is not None:
+        return history, attempt.pause
+    found = [(each.code, each.message, each.subject) for each in result.failures]
+    outcome = hashlib.sha256(repr(found).encode()).hexdigest() if found else ""
     is_same = outcome == history.outcome
     if result.is_retryable:
         attempts = history.attempts + 1 if is_same else 1
         delay = min(2.0 ** min(attempts - 1, 20), max(spec.interval, _FIRST_DELAY))
+        # With many failing objects an attempt takes minutes: then the source mostly rests.
+        rest = (attempt.seconds - _SHORT_SYNC) * _REST
+        delay = max(delay, min(rest, _MAX_REST))
         return replace(history, outcome=outcome, attempts=attempts), delay
     history = replace(history, outcome=outcome, attempts=0)
     if not result.waiting and not result.pending:
@@ -231,8 +256,14 @@ def _next_attempt(
     return history, min(max(waited / 10, _FIRST_DELAY), _MAX_DELAY)
 
 
-def _fetch_delay(history: History, spec: SourceSpec) -> float:
-    return min(2.0 ** min(history.fetch_failures - 1, 20), max(spec.interval, _FIRST_DELAY))
+def fetch_delay(failures: int, spec: SourceSpec) -> float:
+    """Return the seconds until a fetch is repeated that failed so many times in a row."""
+    return min(2.0 ** min(failures - 1, 20), max(spec.interval, _FIRST_DELAY))
+
+
+def overdue_after(spec: SourceSpec) -> float:
+    """Return the seconds that a poll may take before the revision is reported as stale."""
+    return min(max(spec.interval, _MIN_OVERDUE), _MAX_OVERDUE)
 
 
 def _finished_run(
@@ -255,9 +286,12 @@ def _finished_run(
     return replace(run, result=ended, finished=format_time(now))
 
 
-def _report_result(report: Report, result: SyncResult, revision: str, *, waits: bool) -> None:
+def _report_result(
+    report: Report, result: SyncResult, commit: CommitFacts, spec: SourceSpec, pin: Pin | None
+) -> None:
+    revision = commit.revision
     ready, reason, message = status.ready_condition(result, revision)
-    if not waits and ready == UNKNOWN and not result.pending:
+    if not spec.wait and ready == UNKNOWN and not result.pending:
         ready, reason, message = TRUE, "Applied", f"applied {revision}"
     report.set_condition(status.READY, ready, reason, message)
     if result.failures:
@@ -278,6 +312,17 @@ def _report_result(report: Report, result: SyncResult, revision: str, *, waits: 
             report.set_condition(type_, TRUE, type_, "; ".join(texts[:_MAX_FOREIGN]))
     if result.braked:
         report.set_condition(status.BRAKED, TRUE, "Brake", result.braked)
+    if result.is_applied:
+        report.applied = revision
+    if spec.verify is not None:
+        report.set_condition(status.VERIFIED, TRUE, "Verified", commit.signature)
+    if pin is not None:
+        written = {"commit": pin.commit, "reason": pin.reason, "expires": pin.expires, "by": pin.by}
+        report.pin = {key: value for key, value in written.items() if value}
+        until = f" until {pin.expires}" if pin.expires else ""
+        why = f": {pin.reason}" if pin.reason else ""
+        text = f"held at {pin.commit[:12]}{until}{why}"
+        report.set_condition(status.PINNED, TRUE, "Pinned", text)
 
 
 def _report_fetch_error(report: Report, error: KroGitopsError) -> None:
@@ -285,13 +330,3 @@ def _report_fetch_error(report: Report, error: KroGitopsError) -> None:
     if isinstance(error, UnverifiedError):
         report.set_condition(status.VERIFIED, FALSE, "Unverified", error.full_text)
     report_error(report, status.FETCH_FAILED, error)
-
-
-def _report_pin(report: Report, pin: Pin | None) -> None:
-    if pin is None:
-        return
-    written = {"commit": pin.commit, "reason": pin.reason, "expires": pin.expires, "by": pin.by}
-    report.pin = {key: value for key, value in written.items() if value}
-    until = f" until {pin.expires}" if pin.expires else ""
-    why = f": {pin.reason}" if pin.reason else ""
-    report.set_condition(status.PINNED, TRUE, "Pinned", f"held at {pin.commit[:12]}{until}{why}")

@@ -9,7 +9,7 @@ applied last, and managedFields record whether all those fields are still ours. 
 compared, so neither defaulting nor admission webhooks look like drift.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -61,29 +61,55 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Desired:
-    """An object as it is applied."""
+    """
+    An object as it is applied.
+
+    There may be many thousands, so the object itself is built when it is needed.
+    """
 
     item: Item
     ref: ObjectRef
-    object: KubeObject
     stage: Stage
     revision: str
+    source: str  # namespace/name
+    extra: TrackingMetadata  # further annotations and labels, as Argo CD's
+    hash: str  # the label that records what was applied
+    has_order: bool  # annotated with a wave or dependencies
+    stripped: KubeObject | None = None  # without the fields that may differ from git
 
-    # Needed for every object of every commit, so computed once.
-    key: Key = field(init=False)  # in the inventory
-    hash: str = field(init=False)  # the label that records what was applied
-    has_order: bool = field(init=False)  # annotated with a wave or dependencies
+    @property
+    def key(self) -> Key:
+        """Return what it is found by in the inventory."""
+        return key_of(self.ref)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", key_of(self.ref))
-        object.__setattr__(self, "hash", self.object["metadata"]["labels"][SOURCE_HASH])
-        annotations = self.object["metadata"].get("annotations") or {}
-        object.__setattr__(self, "has_order", WAVE in annotations or DEPENDS_ON in annotations)
+    @property
+    def object(self) -> KubeObject:
+        """Return the object; a new one each time."""
+        if self.stripped is not None:
+            return self.stripped
+        body = _stamped(self.item, self.ref, self.source, self.extra)
+        metadata = body["metadata"]
+        metadata["labels"][SOURCE_HASH] = self.hash
+        metadata["annotations"][REVISION] = self.revision
+        return body
 
     def entry(self, uid: str = "") -> Entry:
         """Return its inventory entry; without a uid it is only announced."""
         digest_ = self.item.digest if uid else ""
         return Entry(self.ref, uid, digest_, self.stage.name, self.item.path, self.revision)
+
+
+def _stamped(item: Item, ref: ObjectRef, source: str, extra: TrackingMetadata) -> dict[str, Any]:
+    """Return an object with its origin, without the marks that depend on its content."""
+    body = without_server_fields(item.object)
+    metadata = dict(body["metadata"])
+    metadata.pop("namespace", None)
+    if ref.namespace:
+        metadata["namespace"] = ref.namespace
+    ours = {**extra.annotations, SOURCE: source, SOURCE_PATH: item.path}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **ours}
+    metadata["labels"] = {**(metadata.get("labels") or {}), **extra.labels}
+    return {**body, "metadata": metadata}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +123,27 @@ class Provenance:
         self, item: Item, ref: ObjectRef, entry: Entry | None, stage: Stage, extra: TrackingMetadata
     ) -> Desired:
         """Return the object to apply; `extra` are further annotations and labels, as Argo CD's."""
-        written = item.manifest.object.get("metadata") or {}
+        written = item.object.get("metadata") or {}
         for section in ("labels", "annotations"):
             keys = written.get(section)
             for key in keys if isinstance(keys, dict) else ():
                 is_ours = key.startswith(GITOPS_PREFIX) and key not in _WRITABLE
                 if is_ours or (section == "labels" and key in _ENGINE_LABELS):
                     raise ReservedKeyError(section, key)
-        body = without_server_fields(item.manifest.object)
-        metadata = dict(body["metadata"])
-        metadata.pop("namespace", None)
-        if ref.namespace:
-            metadata["namespace"] = ref.namespace
-        ours = {**extra.annotations, SOURCE: self.source, SOURCE_PATH: item.path}
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), **ours}
-        metadata["labels"] = {**(metadata.get("labels") or {}), **extra.labels}
-        stamped = {**body, "metadata": metadata}
-        metadata["labels"][SOURCE_HASH] = digest(stamped)
+        body = _stamped(item, ref, self.source, extra)
+        annotations = body["metadata"]["annotations"]
         is_same = entry is not None and entry.hash == item.digest
         revision = entry.revision if entry is not None and is_same else self.commit
-        metadata["annotations"][REVISION] = revision or self.commit
-        return Desired(item, ref, stamped, stage, revision or self.commit)
+        return Desired(
+            item,
+            ref,
+            stage,
+            revision or self.commit,
+            self.source,
+            extra,
+            digest(body),
+            WAVE in annotations or DEPENDS_ON in annotations,
+        )
 
 
 def assess(desired: Desired, live: KubeObject | None) -> State:

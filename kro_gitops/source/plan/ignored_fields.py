@@ -6,13 +6,13 @@ field depends on who else cares for it in the cluster:
 
 * Another manager applies it: we leave it out. The server takes it from our fields, and nothing is
   lost, because it has another owner.
-* Nobody else applies it (an autoscaler updates, it does not apply): we take over the live value.
-  To leave it out would remove it, or reset it to a default.
+* No other manager applies it (an autoscaler updates, it does not apply): we take over the live
+  value. To leave it out would remove it, or reset it to a default.
 * It is not in the cluster: left out, because another client removed it.
-* The object is not in the cluster: it is made as git has it.
+* The object is not in the cluster: it is created as git has it.
 
 Where a rule names a whole map, each of its fields is treated by itself, and only those that git
-has: what others added there is none of our business. Items of lists that have a `name` are found
+has: what others added there is not touched. Items of lists that have a `name` are found
 by it, whatever stands before them in the cluster; other lists are one value.
 
 What names an object is not ignored, whatever a rule says. Marks of our own are laid over the
@@ -20,7 +20,7 @@ result, or they would be frozen with the rest.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -62,26 +62,38 @@ def without_ignored(
     """Return what to apply, as `manager`, if the fields that rules name may differ."""
     if live is None:
         return desired
-    found = set(_paths(desired, rules))
-    if not found:
+    ref = ObjectRef.of(desired)
+    pointers = (p for rule in rules if concerns(rule, ref) for p in rule.pointers)
+    located = (_located(desired, parse_pointer(pointer)) for pointer in pointers)
+    paths = {path for path in located if path is not None and path not in _IDENTITY}
+    if not paths:
         return desired
-    others = _applied_by_others(live, manager)
+    metadata = live.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    others: list[_Fields] = [
+        entry["fieldsV1"]
+        for entry in entries or ()
+        if entry.get("operation") == "Apply"
+        and entry.get("manager") != manager
+        and not entry.get("subresource")
+        and entry.get("fieldsV1")
+    ]
     result = deepcopy(desired)
     # Deeper and later first: so no removal moves what is still to come.
-    for path in sorted(found, key=_sortable, reverse=True):
-        _replace(result, path, _settled(desired, live, path, others))
+    for path in sorted(
+        paths,
+        key=lambda path: [(step, "") if isinstance(step, int) else (-1, step) for step in path],
+        reverse=True,
+    ):
+        value = _settled(desired, live, path, others)
+        parent = find(result, path[:-1])
+        if parent is MISSING or find(parent, path[-1:]) is MISSING:
+            continue  # what it stood in is gone already
+        if value is MISSING:
+            del parent[path[-1]]
+        else:
+            parent[path[-1]] = value
     return result
-
-
-def _paths(desired: KubeObject, rules: Sequence[IgnoreRule]) -> Iterator[Path]:
-    ref = ObjectRef.of(desired)
-    for rule in rules:
-        if not concerns(rule, ref):
-            continue
-        for pointer in rule.pointers:
-            path = _located(desired, parse_pointer(pointer))
-            if path is not None and path not in _IDENTITY:
-                yield path
 
 
 def concerns(rule: IgnoreRule, ref: ObjectRef) -> bool:
@@ -114,32 +126,33 @@ def _located(desired: KubeObject, steps: tuple[str, ...]) -> Path | None:
 
 def _settled(desired: KubeObject, live: KubeObject, path: Path, others: Sequence[_Fields]) -> Any:
     """Walk to a field in the object, in the cluster's, and in what others apply; settle it."""
-    wanted: Any = desired
+    value: Any = desired
     found: Any = live
     for step in path:
-        item = wanted[step]
+        item = value[step]
         if any(_is_leaf(fields) for fields in others):
             return MISSING
         others = _below(others, step, item)
         found = _counterpart(found, step, item)
-        wanted = item
-    return _settle(wanted, found, others)
+        value = item
+    return _settle(value, found, others)
 
 
-def _settle(wanted: Any, found: Any, others: Sequence[_Fields]) -> Any:
+def _settle(desired: Any, found: Any, others: Sequence[_Fields]) -> Any:
     if any(_is_leaf(fields) for fields in others) or found is MISSING:
         return MISSING
-    if isinstance(wanted, dict) and wanted and isinstance(found, dict):
+    if isinstance(desired, dict) and desired and isinstance(found, dict):
         settled = {
             key: _settle(value, _counterpart(found, key, value), _below(others, key, value))
-            for key, value in wanted.items()
+            for key, value in desired.items()
         }
         kept = {key: value for key, value in settled.items() if value is not MISSING}
         return kept or MISSING
-    if _has_names(wanted) and isinstance(found, list):
+    is_list = isinstance(desired, list) and isinstance(found, list)
+    if is_list and desired and all(_name(each) for each in desired):
         items = [
             _settle(item, _counterpart(found, index, item), _below(others, index, item))
-            for index, item in enumerate(wanted)
+            for index, item in enumerate(desired)
         ]
         return [item for item in items if item is not MISSING] or MISSING
     # Others may apply parts of a list that has no names; then it is not ours to set.
@@ -153,26 +166,9 @@ def _counterpart(found: Any, step: str | int, item: Any) -> Any:
     return find(found, (step,))
 
 
-def _has_names(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(_name(each) for each in value)
-
-
 def _name(item: Any) -> str | None:
     name = item.get("name") if isinstance(item, dict) else None
     return name if isinstance(name, str) else None
-
-
-def _applied_by_others(live: KubeObject, manager: str) -> list[_Fields]:
-    metadata = live.get("metadata")
-    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
-    return [
-        entry.get("fieldsV1") or {}
-        for entry in entries or ()
-        if entry.get("operation") == "Apply"
-        and entry.get("manager") != manager
-        and not entry.get("subresource")
-        and entry.get("fieldsV1")
-    ]
 
 
 def _below(others: Sequence[_Fields], step: str | int, item: Any) -> list[_Fields]:
@@ -201,17 +197,3 @@ def _is_item(name: str, index: int, item: Any) -> bool:
 def _is_leaf(fields: _Fields) -> bool:
     """Return True if a manager owns a field as a whole, not only fields in it."""
     return not any(key != "." for key in fields)
-
-
-def _replace(root: KubeObject, path: Path, value: Any) -> None:
-    parent = find(root, path[:-1])
-    if parent is MISSING or find(parent, path[-1:]) is MISSING:
-        return  # what it stood in is gone already
-    if value is MISSING:
-        del parent[path[-1]]
-    else:
-        parent[path[-1]] = value
-
-
-def _sortable(path: Path) -> tuple[tuple[int, str], ...]:
-    return tuple((step, "") if isinstance(step, int) else (-1, step) for step in path)

@@ -1,23 +1,47 @@
 """
 What is kept of a live object: its metadata, and which of its fields the source applied.
 
-That is enough to see drift, foreign owners and deletions, whatever the kind.
+That is enough to see drift, foreign owners and deletions, whatever the kind. A source may have many
+thousands of objects, so it is packed.
 """
 
 import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 import orjson
 
-from kro_gitops.kube.cache import intern_strings
-from kro_gitops.metadata import PRUNE, PRUNE_APPROVED, SOURCE, SOURCE_HASH, SOURCE_MANAGER
+from kro_gitops.metadata import (
+    PRUNE,
+    PRUNE_APPROVED,
+    REVISION,
+    SOURCE,
+    SOURCE_HASH,
+    SOURCE_MANAGER,
+    SOURCE_PATH,
+)
 from kube_objects.managed_fields import CachedObject, pack_owned_fields
 from kube_objects.refs import KubeObject
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# Large, or different for each object, and not needed to compare them.
+_DROPPED = frozenset(("kubectl.kubernetes.io/last-applied-configuration", SOURCE_PATH, REVISION))
 _KEPT = (
     *("name", "namespace", "uid", "resourceVersion", "generation", "deletionTimestamp"),
     *("finalizers", "labels", "annotations"),
 )
+
+
+# What packed objects have in common, the most frequent last: a dictionary for zlib.
+_FREQUENT = (
+    '"deletionTimestamp":"","finalizers":["app.kubernetes.io/name":"argocd.argoproj.io/'
+    '"operation":"Apply"{"manager":"operation":"Update""generation":1,"resourceVersion":"'
+    f'"annotations":{{"{SOURCE}":"default/}},"managedFields":[]}}}}'
+    f'"labels":{{"{SOURCE_HASH}":"}},"uid":"'
+    '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"","namespace":"'
+).encode()
+_LEVEL = 3
+_WINDOW_BITS = -10  # raw, without a checksum; objects are smaller than 1 KiB
 
 
 def kept(obj: KubeObject) -> CachedObject:
@@ -26,17 +50,78 @@ def kept(obj: KubeObject) -> CachedObject:
     owned = pack_owned_fields(obj, SOURCE_MANAGER)
     trimmed = {key: metadata[key] for key in _KEPT if key in metadata}
     annotations = trimmed.get("annotations")
-    if annotations and _LAST_APPLIED in annotations:
-        trimmed["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
+    if annotations:
+        trimmed["annotations"] = {k: v for k, v in annotations.items() if k not in _DROPPED}
     trimmed["managedFields"] = [
         {"manager": entry.get("manager"), "operation": entry.get("operation")}
         for entry in metadata.get("managedFields") or ()
         if entry.get("manager") != SOURCE_MANAGER and not entry.get("subresource")
     ]
-    shared = intern_strings(
-        {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": trimmed}
-    )
-    return CachedObject(shared, owned)
+    found = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": trimmed}
+    return PackedObject(found, _equal_bytes(owned))
+
+
+@lru_cache(maxsize=4096)
+def _equal_bytes(owned: bytes) -> bytes:
+    """Return one and the same value for equal ones: objects of a kind own the same fields."""
+    return owned
+
+
+class PackedObject(CachedObject):
+    """
+    A cached object that is unpacked whenever it is read.
+
+    Sources keep the metadata of all objects that they applied, many thousands, and read that of the
+    few that change. As a dict it takes four times the memory. Treat it as read-only; a value that
+    is set takes precedence over the packed one.
+    """
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, obj: KubeObject, owned: bytes = b"") -> None:
+        super().__init__({}, owned)
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, zdict=_FREQUENT)
+        self._packed = packer.compress(orjson.dumps(obj)) + packer.flush()
+
+    def _unpacked(self) -> KubeObject:
+        unpacker = zlib.decompressobj(_WINDOW_BITS, zdict=_FREQUENT)
+        found: KubeObject = orjson.loads(unpacker.decompress(self._packed))
+        found.update(dict.items(self))
+        return found
+
+    def __missing__(self, key: str) -> Any:
+        return self._unpacked()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._unpacked()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._unpacked())
+
+    def __len__(self) -> int:
+        return len(self._unpacked())
+
+    def __eq__(self, other: object) -> bool:
+        theirs = other._unpacked() if isinstance(other, PackedObject) else other
+        return self._unpacked() == theirs
+
+    __hash__ = None  # type: ignore[assignment] # like every dict
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value, or the default."""
+        return self._unpacked().get(key, default)
+
+    def keys(self) -> Any:
+        """Return the names of the values."""
+        return self._unpacked().keys()
+
+    def values(self) -> Any:
+        """Return the values."""
+        return self._unpacked().values()
+
+    def items(self) -> Any:
+        """Return names and values."""
+        return self._unpacked().items()
 
 
 def source_of(obj: KubeObject) -> str:

@@ -51,7 +51,7 @@ class Revision:
             desired = known.get(item)
             stage = stage_of(item.ref.kind) if desired is None else desired.stage
             staged[stage].append(item)
-        definitions = [item.manifest.object for item in staged[Stage.DEFINITIONS]]
+        definitions = [item.object for item in staged[Stage.DEFINITIONS]]
         return cls(
             snapshot,
             name,

@@ -117,7 +117,21 @@ def layers(needs: Mapping[T, Collection[T]]) -> Layers[T]:
                 if waiting[follower] == 0:
                     free.append(follower)
         layer = sorted(free, key=position.__getitem__)
-    return Layers(tuple(found), _cycles({each: needs[each] for each in waiting}))
+    # The rest is in cycles, or needs names that are.
+    names = list(waiting)
+    numbers = {each: number for number, each in enumerate(names)}
+    left = {
+        str(numbers[each]): [
+            str(number) for number in sorted(numbers[o] for o in needs[each] if o in numbers)
+        ]
+        for each in names
+    }
+    cycles: list[tuple[T, ...]] = []
+    while len(cycles) < _MAX_CYCLES and (cycle := find_cycle(left)):
+        cycles.append(tuple(names[int(number)] for number in cycle))
+        for number in cycle[:-1]:
+            del left[number]
+    return Layers(tuple(found), tuple(cycles))
 
 
 def dependents(needs: Mapping[T, Collection[T]]) -> dict[T, list[T]]:
@@ -127,18 +141,3 @@ def dependents(needs: Mapping[T, Collection[T]]) -> dict[T, list[T]]:
         for other in set(needed):
             found[other].append(each)
     return found
-
-
-def _cycles(needs: Mapping[T, Collection[T]]) -> tuple[tuple[T, ...], ...]:
-    names = list(needs)
-    numbers = {each: number for number, each in enumerate(names)}
-    left = {
-        str(numbers[each]): [str(n) for n in sorted(numbers[o] for o in needed if o in numbers)]
-        for each, needed in needs.items()
-    }
-    found: list[tuple[T, ...]] = []
-    while len(found) < _MAX_CYCLES and (cycle := find_cycle(left)):
-        found.append(tuple(names[int(number)] for number in cycle))
-        for number in cycle[:-1]:
-            del left[number]
-    return tuple(found)

@@ -15,18 +15,17 @@ Planning again without a change in between yields only `Keep`.
 Whether an object must be replaced is known from a dry run only: `replacement` decides that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import chain
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.metadata import SOURCE_MANAGER
 from kro_gitops.source.api.types import SourceSpec
-from kro_gitops.source.files.revision import Item, Snapshot
+from kro_gitops.source.files.revision import Item
 from kro_gitops.source.files.selection import NOT_FOLLOWED
-from kro_gitops.source.plan.apply_errors import explain, is_denied, not_served
-from kro_gitops.source.plan.desired import Desired, Provenance, ReservedKeyError
+from kro_gitops.source.plan.apply_errors import explain, is_denied
+from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.ignored_fields import concerns, without_ignored
 from kro_gitops.source.plan.live_metadata import kept
 from kro_gitops.source.plan.model import (
@@ -42,16 +41,18 @@ from kro_gitops.source.plan.model import (
     StagePlan,
     StageResult,
 )
-from kro_gitops.source.plan.permissions import rejection
+from kro_gitops.source.plan.placement import Placement
 from kro_gitops.source.plan.prune import (
     PruneFacts,
-    PrunePlan,
     find_candidates,
     generated_kinds,
+    handover_text,
+    instances_left,
+    kept_warnings,
     plan_prune,
 )
-from kro_gitops.source.plan.result import Fault, SyncResult
-from kro_gitops.source.plan.stages import Stage, generated_kind, object_order, stage_of
+from kro_gitops.source.plan.result import Fault, SyncResult, manifest_faults
+from kro_gitops.source.plan.stages import Stage, object_order
 from kro_gitops.source.plan.steps import (
     Apply,
     Keep,
@@ -63,10 +64,9 @@ from kro_gitops.source.plan.steps import (
     kept_again,
 )
 from kro_gitops.tracking.health import Health, HealthStatus
-from kro_gitops.tracking.inventory import Inventory, Key, key_of
+from kro_gitops.tracking.inventory import Inventory
 from kube_objects.errors import RefusedError
-from kube_objects.problems import Problem
-from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 
 _ESTABLISHED = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 
@@ -89,10 +89,10 @@ def plan_source(
     Neither reads nor changes anything but its arguments; `inventory` is only read. `done` are the
     stages that were executed in this sync: they are not planned again, whatever came of them.
     """
-    planner = _Planner(
-        revision, observed, inventory, spec, others, options, memory or Memory(), done
-    )
-    return planner.plan()
+    memory = memory or Memory()
+    commit = revision.snapshot.commit
+    placement = Placement(commit, observed, inventory, spec, options, memory)
+    return _Planner(revision, observed, inventory, spec, others, options, placement, done).plan()
 
 
 def must_be_established(desired: Desired, memory: Memory) -> bool:
@@ -111,16 +111,13 @@ class _Planner:
     _spec: SourceSpec
     _others: OtherSources
     _options: PlanOptions
-    _memory: Memory
+    _placement: Placement
     _done: Sequence[ExecutedStage]
     _stages: list[StagePlan] = field(default_factory=list)
     _waiting: list[StagePlan] = field(default_factory=list)  # stages after the pending one
     _results: list[SyncResult] = field(default_factory=list)
     _needs: Needs = field(default_factory=Needs)
-    _desired: dict[Item, Desired] = field(default_factory=dict)
     _current: list[Desired] = field(default_factory=list)
-    _keys: set[Key] = field(default_factory=set)
-    _rejected: set[Key] = field(default_factory=set)  # keys that the source may not have
     _blocked: dict[GroupKind, str] = field(default_factory=dict)  # kinds without definition: why
     _is_cut_short: bool = False
 
@@ -129,36 +126,40 @@ class _Planner:
         return self._options.source.place
 
     def plan(self) -> SourcePlan:
-        self._add(manifest_faults(self._revision.snapshot))
-        is_planned = self._plan_namespaces() and self._plan_definitions() and self._plan_objects()
-        self._keep_unread()
+        placement, snapshot = self._placement, self._revision.snapshot
+        self._add(manifest_faults(snapshot))
+        is_planned = False
+        desired = self._place(self._revision.items[Stage.NAMESPACES], Stage.NAMESPACES)
+        if self._plan_stage(desired, Stage.NAMESPACES) is not None:
+            is_planned = self._plan_definitions() and self._plan_objects()
+        else:
+            for stage in (Stage.DEFINITIONS, Stage.OBJECTS):
+                self._wait(stage, (item.ref for item in self._revision.items[stage]))
+        # Objects stay whose file or folder was replaced by a link or a submodule.
+        places = [f.origin.file for f in snapshot.findings if f.problem.code in NOT_FOLLOWED]
+        if places:
+            exact, folders = frozenset(places), tuple(f"{place}/" for place in places)
+            for entry in self._inventory:
+                if entry.path in exact or entry.path.startswith(folders):
+                    placement.keys.add(entry.key)
         prune = self._plan_prune() if is_planned else None
         if self._is_cut_short:
             self._add(SyncResult(is_cut_short=True))
         denied = {key for stage in self._done for key in stage.result.denied}
-        unowned = {key for key in self._rejected | denied if key not in self._inventory}
-        keys = frozenset(self._keys)
+        unowned = {key for key in placement.rejected | denied if key not in self._inventory}
+        keys = frozenset(placement.keys)
         return SourcePlan(
             (*self._stages, *self._waiting),
             SyncResult.total(self._results),
             self._needs,
             keys,
             keys - unowned if unowned else keys,
-            self._desired,
+            placement.desired,
             tuple(self._current),
             prune,
         )
 
     # Stages
-
-    def _plan_namespaces(self) -> bool:
-        items = self._revision.items[Stage.NAMESPACES]
-        desired = self._place(items, Stage.NAMESPACES)
-        if self._plan_stage(desired, Stage.NAMESPACES) is not None:
-            return True
-        for stage in (Stage.DEFINITIONS, Stage.OBJECTS):
-            self._wait(stage, (item.ref for item in self._revision.items[stage]))
-        return False
 
     def _plan_definitions(self) -> bool:
         by_ref = {item.ref: item for item in self._revision.items[Stage.DEFINITIONS]}
@@ -168,10 +169,19 @@ class _Planner:
             error = RefusedError("definition-cycle", f"definitions need each other: {path}")
             self._fail(by_ref[cycle[0]], cycle[0], error)
             for ref in cycle:
-                self._keep_names(by_ref[ref])
+                self._placement.keep_names(by_ref[ref])
                 self._block(ref, f"definition {ref.name} is in a cycle")
         for number, wave in enumerate(waves.waves, 1):
-            ready = [by_ref[ref] for ref in wave if not self._is_held_back(by_ref[ref])]
+            ready: list[Item] = []
+            for item in (by_ref[ref] for ref in wave):
+                needed = waves.needs.get(item.ref, frozenset())
+                kinds = [self._revision.generated.get(ref) for ref in sorted(needed)]
+                reasons = (self._blocked.get((kind.group, kind.kind)) for kind in kinds if kind)
+                reason = next(filter(None, reasons), "")
+                if reason:
+                    self._hold_back(item, reason)
+                else:
+                    ready.append(item)
             desired = self._place(ready, Stage.DEFINITIONS)
             result = self._plan_stage(desired, Stage.DEFINITIONS)
             if result is None:
@@ -207,12 +217,20 @@ class _Planner:
             for item in items:
                 kind = (item.ref.kind.group, item.ref.kind.kind)
                 if kind in self._blocked:
-                    self._keep_names(item)
+                    self._placement.keep_names(item)
                     held_back[kind] = held_back.get(kind, 0) + 1
                 else:
                     allowed.append(item)
             items = allowed
-        layers = self._layers(self._place(items, Stage.OBJECTS))
+        desired = self._place(items, Stage.OBJECTS)
+        layers = [desired]
+        if any(each.has_order for each in desired):  # seldom, and sorting thousands takes its time
+            by_ref = {each.ref: each for each in desired}
+            earlier = [each.ref for each in self._current]
+            order = object_order([each.object for each in desired], earlier=earlier)
+            findings = [by_ref[ref].item.finding(wrong) for ref, wrong in order.problems]
+            self._add(SyncResult(failures=tuple(map(Fault.of_finding, findings))))
+            layers = [[by_ref[ref] for ref in layer] for layer in order.layers]
         for number, layer in enumerate(layers, 1):
             is_last = number == len(layers)
             result = self._plan_stage(layer, Stage.OBJECTS, gates_health=not is_last)
@@ -228,17 +246,6 @@ class _Planner:
             text = f"{objects} of this revision held back: {self._blocked[kind]}"
             self._add(SyncResult(failures=(Fault("held-back", text),)))
         return True
-
-    def _layers(self, desired: list[Desired]) -> list[list[Desired]]:
-        """Put objects into layers; report those whose annotations cannot be followed."""
-        if not any(each.has_order for each in desired):
-            return [desired]  # nearly always, and sorting thousands takes its time
-        by_ref = {each.ref: each for each in desired}
-        earlier = [each.ref for each in self._current]
-        order = object_order([each.object for each in desired], earlier=earlier)
-        findings = [by_ref[ref].item.manifest.finding(problem) for ref, problem in order.problems]
-        self._add(SyncResult(failures=tuple(map(Fault.of_finding, findings))))
-        return [[by_ref[ref] for ref in layer] for layer in order.layers]
 
     def _plan_stage(
         self, desired: list[Desired], stage: Stage, *, gates_health: bool = False
@@ -261,7 +268,7 @@ class _Planner:
 
     def _compare(self, desired: list[Desired], stage: Stage, *, gates_health: bool) -> StagePlan:
         """Decide about each object; what is as it was found last is nearly all, and goes first."""
-        observed, known = self._observed, self._memory.kept
+        observed, known = self._observed, self._placement.memory.kept
         has_rules = bool(self._spec.ignore_differences)
         keeps: list[Keep] = []
         changes: list[Apply | Wait] = []
@@ -312,7 +319,9 @@ class _Planner:
         """Return the objects that are current, but not ready for the next stage."""
         match stage:
             case Stage.NAMESPACES:
-                return tuple(each for each in keeps if must_be_established(each, self._memory))
+                return tuple(
+                    each for each in keeps if must_be_established(each, self._placement.memory)
+                )
             case Stage.DEFINITIONS:
                 progressing = Health.PROGRESSING
                 return tuple(each for each in keeps if self._verdict(each).health is progressing)
@@ -334,11 +343,11 @@ class _Planner:
             found = self._observed.read[desired.key]
             if isinstance(found, KroGitopsError):
                 if is_denied(found):
-                    self._rejected.add(desired.key)
+                    self._placement.rejected.add(desired.key)
                 return None, explain(desired, found)
             if ignored:
                 stripped = without_ignored(desired.object, found, ignored, SOURCE_MANAGER)
-                desired = replace(desired, object=stripped)
+                desired = replace(desired, stripped=stripped)
             live = kept(found) if found is not None else None
         return decide(desired, live, entry, self._spec, self._others, self._source)
 
@@ -357,102 +366,23 @@ class _Planner:
             if steps:
                 self._waiting.append(StagePlan(stage, changes=steps))
 
-    # Objects
-
     def _place(self, items: Sequence[Item], stage: Stage) -> list[Desired]:
         """Return the desired objects of manifests; report what is wrong with the others."""
-        # No tuple or object for each of thousands: the garbage collector would go through them all.
-        known, namespaced = self._memory.desired, self._observed.namespaced
-        kind, unknown = None, set()
-        for item in items:
-            desired = known.get(item)
-            its_kind = item.ref.kind if desired is None else desired.ref.kind
-            if its_kind is not kind:
-                kind = its_kind
-                if kind not in namespaced:
-                    unknown.add(kind)
+        unknown = self._placement.unknown_kinds(items)
         if unknown:
-            self._needs = Needs(kinds=frozenset(unknown))
+            self._needs = Needs(kinds=unknown)
             return []
-        placed = []
-        for item in items:
-            desired = known.get(item) or self._stamp(item, stage)
-            if desired is None:
-                self._keep_names(item)
-            elif desired.key in self._keys:
-                text = (
-                    f"{desired.ref} is defined twice: once with its namespace written out, "
-                    "once without"
-                )
-                problem = Problem("duplicate-object", text, hint="remove one of the two")
-                fault = Fault.of_finding(item.manifest.finding(problem))
-                self._add(SyncResult(failures=(fault,)))
-            else:
-                self._desired[item] = desired
-                self._keys.add(desired.key)
-                placed.append(desired)
-        return placed
-
-    def _stamp(self, item: Item, stage: Stage) -> Desired | None:
-        """Return the object to apply; None, and a fault, if the source may not have it."""
-        try:
-            is_namespaced = self._observed.namespaced[item.ref.kind]
-            if is_namespaced is None:
-                raise not_served(item.ref.kind)
-            own = self._options.source.namespace
-            namespace = (item.ref.namespace or own) if is_namespaced else ""
-            ref = ObjectRef(_shared(item.ref.kind), namespace, item.ref.name)
-            why = self._rejection(ref, is_namespaced)
-            if why:
-                raise RefusedError("not-allowed", why)
-            entry = self._inventory.find(key_of(ref))
-            annotations = (item.manifest.object.get("metadata") or {}).get("annotations") or {}
-            marks = self._options.marks(ref, annotations)
-            provenance = Provenance(self._source, self._revision.snapshot.commit)
-            return provenance.stamp(item, ref, entry, stage, marks)
-        except ReservedKeyError as error:
-            fault = Fault.of_finding(item.manifest.finding(error.problem))
-            self._add(SyncResult(failures=(fault,)))
-        except KroGitopsError as error:
-            self._fail(item, item.ref, error)
-        return None
-
-    def _rejection(self, ref: ObjectRef, is_namespaced: bool) -> str:
-        return rejection(
-            self._spec.allow,
-            self._options.source.namespace,
-            ref,
-            namespaced=is_namespaced,
-            is_definition=stage_of(ref.kind) is Stage.DEFINITIONS,
-            is_instance=self._observed.is_instance(ref.kind),
-        )
-
-    def _keep_names(self, item: Item) -> None:
-        """Record every name that an object may have: none of them may be pruned."""
-        kind, name = item.ref.kind, item.ref.name
-        for namespace in {item.ref.namespace or self._options.source.namespace, ""}:
-            ref = ObjectRef(kind, namespace, name)
-            self._keys.add(key_of(ref))
-            # Other sources make room for claims, so nobody may claim what it may not have.
-            if self._rejection(ref, bool(namespace)):
-                self._rejected.add(key_of(ref))
+        desired, faults = self._placement.place(items, stage)
+        if faults:
+            self._add(SyncResult(failures=tuple(faults)))
+        return desired
 
     # Definitions that block others
-
-    def _is_held_back(self, item: Item) -> bool:
-        """Hold a definition back if it needs one that is blocked; return whether it does."""
-        needed = self._revision.waves.needs.get(item.ref, frozenset())
-        kinds = [self._revision.generated.get(ref) for ref in sorted(needed)]
-        reasons = (self._blocked.get((kind.group, kind.kind)) for kind in kinds if kind)
-        reason = next(filter(None, reasons), "")
-        if reason:
-            self._hold_back(item, reason)
-        return bool(reason)
 
     def _hold_back(self, item: Item, reason: str) -> None:
         error = KroGitopsError("held-back", f"{item.ref} is held back: {reason}")
         self._fail(item, item.ref, error)
-        self._keep_names(item)
+        self._placement.keep_names(item)
         self._block(item.ref, f"definition {item.ref.name} is held back")
 
     def _block(self, definition: ObjectRef, reason: str) -> None:
@@ -463,21 +393,10 @@ class _Planner:
 
     # Pruning
 
-    def _keep_unread(self) -> None:
-        """Keep objects whose file or folder was replaced by a link or a submodule."""
-        findings = self._revision.snapshot.findings
-        places = [each.origin.file for each in findings if each.problem.code in NOT_FOLLOWED]
-        if not places:
-            return
-        exact, folders = frozenset(places), tuple(f"{place}/" for place in places)
-        for entry in self._inventory:
-            if entry.path in exact or entry.path.startswith(folders):
-                self._keys.add(entry.key)
-
     def _plan_prune(self) -> Prune | PrunePostponed | None:
-        if self._inventory.keys() <= self._keys:
+        if self._inventory.keys() <= self._placement.keys:
             return None
-        obsolete = [entry for entry in self._inventory if entry.key not in self._keys]
+        obsolete = [entry for entry in self._inventory if entry.key not in self._placement.keys]
         if self._is_cut_short or any(result.failures for result in self._results):
             text = (
                 f"{len(obsolete)} objects are no longer in git; they stay until all else is applied"
@@ -499,7 +418,7 @@ class _Planner:
             claimant=self._others.claimant,
             argocd=self._options.argocd,
         )
-        waiting = [handover_text(ref, name) for ref, name in candidates.handed_over]
+        waiting = [handover_text(ref, other) for ref, other in candidates.handed_over]
         self._add(
             SyncResult(
                 warnings=candidates.warnings,
@@ -522,7 +441,7 @@ class _Planner:
             message=self._revision.message,
             revision=self._revision.name,
             source=self._source,
-            desired=[each.ref for each in self._desired.values()],
+            desired=[each.ref for each in self._placement.desired.values()],
         )
         plan = plan_prune(candidates.own, facts)
         self._add(SyncResult(warnings=kept_warnings(plan), braked=plan.braked))
@@ -536,39 +455,3 @@ class _Planner:
 
     def _add(self, result: SyncResult) -> None:
         self._results.append(result)
-
-
-def manifest_faults(snapshot: Snapshot) -> SyncResult:
-    """Return what is wrong with the files of a revision."""
-    errors = set(map(id, snapshot.errors))
-    failures = (each for each in snapshot.findings if id(each) in errors)
-    warnings = (each for each in snapshot.findings if id(each) not in errors)
-    return SyncResult(
-        failures=tuple(map(Fault.of_finding, failures)),
-        warnings=tuple(map(Fault.of_finding, warnings)),
-    )
-
-
-def handover_text(ref: ObjectRef, source: str) -> str:
-    """Return what a source waits for that must not delete an object: another one wants it."""
-    return f"source {source} to take over {ref}"
-
-
-def instances_left(definition: KubeObject, counts: Mapping[Kind, int]) -> int:
-    """Return how many instances of a definition's kind there are."""
-    kind = generated_kind(definition)
-    return counts.get(kind, 0) if kind is not None else 0
-
-
-def kept_warnings(plan: PrunePlan) -> tuple[Fault, ...]:
-    """Return a warning for each object that is kept though git no longer has it."""
-    text = "not deleted, though it is no longer in git"
-    return tuple(
-        Fault("kept", f"{text}: {reason}", str(candidate.ref)) for candidate, reason in plan.kept
-    )
-
-
-@lru_cache(maxsize=4096)
-def _shared(kind: Kind) -> Kind:
-    """Return one and the same value for equal kinds, so that `is` tells them apart quickly."""
-    return kind

@@ -10,6 +10,7 @@ first row that applies:
 | another uid than the recorded one | forget: it was created again by another client |
 | never recorded as created, and without our annotation | forget: it was there before us |
 | annotated with another source's name | forget: it moved there |
+| claimed by another source | keep until that has it; for a time only if it is suspended or fails |
 | an annotation or label opts out (table below) | keep |
 | an object that is kept or desired would be deleted with it | keep |
 | a definition, and instances of its kind are left anywhere | keep: they would be deleted with it |
@@ -48,6 +49,7 @@ from typing import Any
 
 from kro_gitops.metadata import ARGOCD_SYNC_OPTIONS, PRUNE, PRUNE_APPROVED, SOURCE
 from kro_gitops.source.api.types import Brake
+from kro_gitops.source.plan.claims import Claimant
 from kro_gitops.source.plan.live_metadata import is_applied, source_of, with_own_fields
 from kro_gitops.source.plan.order import apply_key
 from kro_gitops.source.plan.result import Fault
@@ -62,6 +64,7 @@ from kro_gitops.tracking.foreign_owners import find_foreign_owner
 from kro_gitops.tracking.inventory import Entry, Key
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.times import format_time
 
 ALLOW_PRUNE = "kro-gitops: allow-prune"
 NO_LIMIT = Brake(percent=100.0, count=1 << 60)
@@ -92,12 +95,12 @@ class Candidates:
     """
     Recorded objects that are no longer desired, sorted by whose they are now.
 
-    `handed_over` are objects that another source wants, with its name: they stay until it has them.
-    `forgotten` are gone or belong to others, and leave the inventory.
+    `handed_over` are objects that another source claims, with its name: they stay until they are
+    its own. `forgotten` are gone or belong to others, and leave the inventory.
     """
 
     own: tuple[Candidate, ...] = ()
-    handed_over: tuple[tuple[ObjectRef, str], ...] = ()
+    handed_over: tuple[tuple[ObjectRef, Claimant], ...] = ()
     forgotten: tuple[Key, ...] = ()
     warnings: tuple[Fault, ...] = ()
 
@@ -123,16 +126,17 @@ def find_candidates(
     recorded: Iterable[tuple[Entry, KubeObject | None]],
     *,
     source: str,
-    claimant: Callable[[Key], str],
+    claimant: Callable[[Key], Claimant | None],
     argocd: ArgoCD,
 ) -> Candidates:
     """
     Sort recorded objects by whose they are now.
 
-    `claimant` returns the name of another source that wants an object, or an empty string.
+    `claimant` returns another source that claims an object. Its claim does not hold if it is over,
+    or if it cannot take the object over and the object is annotated to be pruned.
     """
     own: list[Candidate] = []
-    handed_over: list[tuple[ObjectRef, str]] = []
+    handed_over: list[tuple[ObjectRef, Claimant]] = []
     forgotten: list[Key] = []
     warnings: list[Fault] = []
     for entry, live in recorded:
@@ -144,7 +148,14 @@ def find_candidates(
             text = f"{entry.ref} belongs to {owner} now, and is left to it"
             warnings.append(Fault("foreign-owner", text, str(entry.ref)))
             forgotten.append(entry.key)
-        elif other := claimant(entry.key):
+        elif (
+            (other := claimant(entry.key)) is not None
+            and not other.is_over
+            and not (
+                other.trouble
+                and _word(_mapping(live["metadata"].get("annotations")).get(PRUNE)) in _ENABLED
+            )
+        ):
             handed_over.append((entry.ref, other))
         else:
             known = entry.stage in Stage.__members__
@@ -200,6 +211,28 @@ def generated_kinds(candidates: Iterable[Candidate]) -> Iterator[Kind]:
             kind = generated_kind(candidate.live)
             if kind is not None:
                 yield kind
+
+
+def handover_text(ref: ObjectRef, claimant: Claimant) -> str:
+    """Return what a source waits for that must not delete an object: another one claims it."""
+    text = f"source {claimant.name} to take over {ref}"
+    if claimant.until is None:
+        return text
+    return f"{text} ({claimant.trouble}: the object is deleted at {format_time(claimant.until)})"
+
+
+def instances_left(definition: KubeObject, counts: Mapping[Kind, int]) -> int:
+    """Return how many instances of a definition's kind there are."""
+    kind = generated_kind(definition)
+    return counts.get(kind, 0) if kind is not None else 0
+
+
+def kept_warnings(plan: PrunePlan) -> tuple[Fault, ...]:
+    """Return a warning for each object that is kept though git no longer has it."""
+    text = "not deleted, though it is no longer in git"
+    return tuple(
+        Fault("kept", f"{text}: {reason}", str(candidate.ref)) for candidate, reason in plan.kept
+    )
 
 
 @dataclass(slots=True)
@@ -355,13 +388,9 @@ def _exceeded_limit(delete: Sequence[Candidate], facts: PruneFacts) -> str:
 
 
 def _groups(delete: Sequence[Candidate]) -> Iterator[tuple[Candidate, ...]]:
+    """Yield what is deleted together, in the reverse order of apply."""
     by_ref = {each.ref: each for each in delete}
-    orders = {
-        Stage.OBJECTS: deletion_order,
-        Stage.DEFINITIONS: _definitions_reversed,
-        Stage.NAMESPACES: _kinds_reversed,
-    }
-    for stage, order in orders.items():
+    for stage in sorted(Stage, reverse=True):
         objects: list[KubeObject] = []
         for candidate in delete:
             if candidate.stage is stage:
@@ -371,20 +400,19 @@ def _groups(delete: Sequence[Candidate]) -> Iterator[tuple[Candidate, ...]]:
                 metadata = {**_mapping(live.get("metadata")), **names}
                 kind = {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind}
                 objects.append({**live, **kind, "metadata": metadata})
-        for group in order(objects):
+        groups: tuple[tuple[ObjectRef, ...], ...]
+        match stage:
+            case Stage.OBJECTS:
+                groups = deletion_order(objects)
+            case Stage.DEFINITIONS:
+                waves = definition_waves(objects).waves
+                ordered = {ref for wave in waves for ref in wave}
+                cyclic = tuple(ref for ref in map(ObjectRef.of, objects) if ref not in ordered)
+                groups = (cyclic, *reversed(waves))
+            case Stage.NAMESPACES:
+                groups = (tuple(sorted(map(ObjectRef.of, objects), key=apply_key, reverse=True)),)
+        for group in filter(None, groups):
             yield tuple(by_ref[ref] for ref in group)
-
-
-def _definitions_reversed(objects: Sequence[KubeObject]) -> tuple[tuple[ObjectRef, ...], ...]:
-    waves = definition_waves(objects).waves
-    ordered = {ref for wave in waves for ref in wave}
-    cyclic = tuple(ref for ref in map(ObjectRef.of, objects) if ref not in ordered)
-    return tuple(group for group in (cyclic, *reversed(waves)) if group)
-
-
-def _kinds_reversed(objects: Sequence[KubeObject]) -> tuple[tuple[ObjectRef, ...], ...]:
-    refs = sorted(map(ObjectRef.of, objects), key=apply_key, reverse=True)
-    return (tuple(refs),) if refs else ()
 
 
 def _mapping(value: object) -> dict[str, Any]:

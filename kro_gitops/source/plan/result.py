@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.source.files.revision import Item
+from kro_gitops.source.files.revision import Item, Snapshot
 from kube_objects.paths import parse_api_server_path
 from kube_objects.problems import Finding, Origin, Spot
 from kube_objects.refs import ObjectRef
@@ -52,7 +52,7 @@ class Fault:
         cls, item: Item, ref: ObjectRef, error: KroGitopsError, *, field_: str = "", lasting: bool
     ) -> "Fault":
         """Return the fault of an object; `field_` is a field as the API server names it."""
-        origin = item.manifest.origin(Spot(parse_api_server_path(field_)))
+        origin = item.origin(Spot(parse_api_server_path(field_)))
         return cls(error.code, error.full_text, str(ref), origin, lasting)
 
     @property
@@ -150,3 +150,14 @@ class SyncResult:
 
 
 NOTHING = SyncResult()
+
+
+def manifest_faults(snapshot: Snapshot) -> SyncResult:
+    """Return what is wrong with the files of a revision."""
+    errors = set(map(id, snapshot.errors))
+    failures = (each for each in snapshot.findings if id(each) in errors)
+    warnings = (each for each in snapshot.findings if id(each) not in errors)
+    return SyncResult(
+        failures=tuple(map(Fault.of_finding, failures)),
+        warnings=tuple(map(Fault.of_finding, warnings)),
+    )

@@ -24,7 +24,7 @@ Inside a layer objects are sorted by `order.apply_key`.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -108,11 +108,16 @@ def definition_waves(definitions: Sequence[KubeObject]) -> Waves:
         if (kind := _served(definition)) is not None:
             # Of two that generate a kind the first wins; the engine rejects the other.
             makers.setdefault((kind.group, kind.kind), ref)
-    # One that uses its own kind waits for nothing: the compiler rejects it.
-    needs = {
-        ref: frozenset(makers[kind] for kind in _used(parsed[ref]) if kind in makers) - {ref}
-        for ref in sorted(parsed, key=apply_key)
-    }
+    needs: dict[ObjectRef, frozenset[ObjectRef]] = {}
+    for ref in sorted(parsed, key=apply_key):
+        used: set[ObjectRef] = set()
+        for resource in parsed[ref].resources:
+            version, name = resource.body.get("apiVersion"), resource.body.get("kind")
+            if isinstance(version, str) and isinstance(name, str):
+                maker = makers.get((Kind.of(version, name).group, name))
+                used |= {maker} if maker is not None else set()
+        # One that uses its own kind waits for nothing: the compiler rejects it.
+        needs[ref] = frozenset(used - {ref})
     found = layers(needs)
     return Waves(found.layers, needs, found.cycles)
 
@@ -120,13 +125,6 @@ def definition_waves(definitions: Sequence[KubeObject]) -> Waves:
 def _served(definition: Definition) -> Kind | None:
     schema = definition.schema
     return schema.served if schema.kind and schema.api_version else None
-
-
-def _used(definition: Definition) -> Iterator[tuple[str, str]]:
-    for resource in definition.resources:
-        version, kind = resource.body.get("apiVersion"), resource.body.get("kind")
-        if isinstance(version, str) and isinstance(kind, str):
-            yield Kind.of(version, kind).group, kind
 
 
 def wave_of(obj: KubeObject) -> int:
@@ -146,21 +144,19 @@ def wave_of(obj: KubeObject) -> int:
 def depends_on(obj: KubeObject) -> tuple[ObjectKey, ...]:
     """Return the objects that one waits for; raise UserError if its annotation is invalid."""
     written = _annotation(obj, DEPENDS_ON) or ""
-    texts = [text.strip() for text in written.split(",") if text.strip()]
-    return tuple(dict.fromkeys(_parse_key(text, obj) for text in texts))
-
-
-def _parse_key(text: str, obj: KubeObject) -> ObjectKey:
-    kind, *place = text.split("/")
-    name, _, group = kind.partition(".")
-    if not name or len(place) not in (1, 2) or not place[-1] or re.search(r"\s", text):
-        raise UserError(
-            "invalid-depends-on",
-            f"{ObjectRef.of(obj)}: {DEPENDS_ON} has {text!r}, which names no object",
-            hint="write Kind.group/namespace/name, without a group in the core group, "
-            "without a namespace for cluster-scoped objects; commas between several",
-        )
-    return ObjectKey(group, name, place[0] if len(place) == 2 else "", place[-1])
+    found: list[ObjectKey] = []
+    for text in filter(None, map(str.strip, written.split(","))):
+        kind, *place = text.split("/")
+        name, _, group = kind.partition(".")
+        if not name or len(place) not in (1, 2) or not place[-1] or re.search(r"\s", text):
+            raise UserError(
+                "invalid-depends-on",
+                f"{ObjectRef.of(obj)}: {DEPENDS_ON} has {text!r}, which names no object",
+                hint="write Kind.group/namespace/name, without a group in the core group, "
+                "without a namespace for cluster-scoped objects; commas between several",
+            )
+        found.append(ObjectKey(group, name, place[0] if len(place) == 2 else "", place[-1]))
+    return tuple(dict.fromkeys(found))
 
 
 def object_order(objects: Sequence[KubeObject], *, earlier: Collection[ObjectRef] = ()) -> Order:
@@ -188,15 +184,6 @@ def deletion_order(objects: Sequence[KubeObject]) -> tuple[tuple[ObjectRef, ...]
     return tuple(tuple(reversed(layer)) for layer in reversed(draft.order().layers))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What can be depended on: objects by number, earlier stages, and the spelling of all."""
-
-    numbers: Mapping[ObjectKey, int]
-    earlier: Collection[ObjectKey]
-    spellings: Mapping[str, str]  # lower case -> as written
-
-
 @dataclass(slots=True)
 class _Draft:
     """Waves and dependencies of objects by number, while invalid ones are sorted out."""
@@ -213,24 +200,29 @@ class _Draft:
         draft = cls([ref for ref, _ in named])
         numbers = {ObjectKey.of(ref): number for number, ref in enumerate(draft.refs)}
         spellings = {str(key).lower(): str(key) for key in (*earlier, *numbers)}
-        known = _Known(numbers, earlier, spellings)
-        for number, (_, obj) in enumerate(named):
-            draft._add(number, obj, known)
+        for number, (ref, obj) in enumerate(named):
+            draft.needs[number] = set()
+            draft.waves.append(0)
+            try:
+                draft.waves[number] = wave_of(obj)
+                keys = depends_on(obj)
+            except UserError as error:
+                draft._reject(number, error, WAVE if error.code == "invalid-wave" else DEPENDS_ON)
+                continue
+            draft.needs[number] = {numbers[key] for key in keys if key in numbers}
+            for key in keys:
+                if key in numbers or key in earlier:
+                    continue
+                # Kinds are often written in lower case, as kubectl accepts them.
+                near = spellings.get(str(key).lower())
+                hint = "to wait for another source, name it in spec.dependsOn of this one"
+                unknown = UserError(
+                    "unknown-dependency",
+                    f"{ref} depends on {key}, which is not among the objects of this source",
+                    hint=f"did you mean {near}?" if near else hint,
+                )
+                draft._reject(number, unknown)
         return draft
-
-    def _add(self, number: int, obj: KubeObject, known: "_Known") -> None:
-        self.needs[number] = set()
-        self.waves.append(0)
-        try:
-            self.waves[number] = wave_of(obj)
-            keys = depends_on(obj)
-        except UserError as error:
-            self._reject(number, error, WAVE if error.code == "invalid-wave" else DEPENDS_ON)
-            return
-        self.needs[number] = {known.numbers[key] for key in keys if key in known.numbers}
-        for key in keys:
-            if key not in known.numbers and key not in known.earlier:
-                self._reject(number, _unknown(self.refs[number], key, known.spellings))
 
     def _reject(self, number: int, error: UserError, key: str = DEPENDS_ON) -> None:
         spot = Spot(("metadata", "annotations", key))
@@ -304,18 +296,6 @@ class _Draft:
             found += [tuple(self.refs[number] for number in layer) for layer in order.layers]
         problems = [(self.refs[number], self.problems[number]) for number in sorted(self.problems)]
         return Order(tuple(found), tuple(problems))
-
-
-def _unknown(ref: ObjectRef, key: ObjectKey, spellings: Mapping[str, str]) -> UserError:
-    # Kinds are often written in lower case, as kubectl accepts them.
-    near = spellings.get(str(key).lower())
-    return UserError(
-        "unknown-dependency",
-        f"{ref} depends on {key}, which is not among the objects of this source",
-        hint=f"did you mean {near}?"
-        if near
-        else "to wait for another source, name it in spec.dependsOn of this one",
-    )
 
 
 def _annotation(obj: KubeObject, key: str) -> str | None:

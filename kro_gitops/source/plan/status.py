@@ -19,6 +19,7 @@ READY = "Ready"
 RECONCILING = "Reconciling"
 STALLED = "Stalled"
 FETCH_FAILED = "FetchFailed"
+STALE = "Stale"
 VERIFIED = "SourceVerified"
 APPLIED = "Applied"
 HEALTHY = "Healthy"
@@ -97,59 +98,50 @@ class Report:
 
     def written(self, former: Mapping[str, Any], now: datetime) -> dict[str, Any]:
         """Return the status; facts that are not reported again are taken from the former one."""
+        result = self.result
+        artifact = former.get("artifact")
+        if self.fetched and (artifact or {}).get("revision") != self.fetched:
+            artifact = {"revision": self.fetched, "lastUpdateTime": self.fetched_at}
+        objects: dict[str, Any] = {}
+        if result is None:
+            names = ("inventory", "failures", "failuresOmitted", "warnings")
+            objects = {name: former.get(name) for name in names}
+        else:
+            objects = {
+                "inventory": {
+                    "objects": result.objects,
+                    "definitions": result.definitions,
+                    "instances": result.instances,
+                    "ready": result.ready,
+                    "failed": len(result.failures),
+                    "shards": self.shards,
+                },
+                "failures": _listed(result.failures),
+                "failuresOmitted": max(len(result.failures) - MOST_LISTED, 0) or None,
+                "warnings": _listed(result.warnings),
+            }
+        known = {each.type: each for each in parse_conditions({"status": dict(former)})}
+        conditions: list[KubeObject] = []
+        for each in self.conditions.values():
+            before = known.get(each.type)
+            since = before.changed if before is not None and before.status == each.status else now
+            dated = replace(each, changed=since or now, observed_generation=self.generation)
+            conditions.append(dated.to_json())
         status: dict[str, Any] = {
             "observedGeneration": self.generation,
             "lastHandledReconcileAt": self.handled or former.get("lastHandledReconcileAt"),
             "phase": self.phase.value,
             "lastAppliedRevision": self.applied or former.get("lastAppliedRevision"),
             "lastAttemptedRevision": self.attempted or former.get("lastAttemptedRevision"),
-            "artifact": self._artifact(former),
+            "artifact": artifact,
             "commit": dict(self.commit) or former.get("commit"),
             "pin": dict(self.pin),
             "webhookPath": self.webhook_path,
-            **self._objects(former),
+            **objects,
             "history": [dict(each) for each in self.history[:MOST_HISTORY]],
-            "conditions": self._dated(former, now),
+            "conditions": conditions,
         }
         return {key: value for key, value in status.items() if value not in (None, "", {}, [])}
-
-    def _artifact(self, former: Mapping[str, Any]) -> Any:
-        if not self.fetched or (former.get("artifact") or {}).get("revision") == self.fetched:
-            return former.get("artifact")
-        return {"revision": self.fetched, "lastUpdateTime": self.fetched_at}
-
-    def _objects(self, former: Mapping[str, Any]) -> dict[str, Any]:
-        result = self.result
-        if result is None:
-            names = ("inventory", "failures", "failuresOmitted", "warnings")
-            return {name: former.get(name) for name in names}
-        return {
-            "inventory": {
-                "objects": result.objects,
-                "definitions": result.definitions,
-                "instances": result.instances,
-                "ready": result.ready,
-                "failed": len(result.failures),
-                "shards": self.shards,
-            },
-            "failures": _listed(result.failures),
-            "failuresOmitted": max(len(result.failures) - MOST_LISTED, 0) or None,
-            "warnings": _listed(result.warnings),
-        }
-
-    def _dated(self, former: Mapping[str, Any], now: datetime) -> list[KubeObject]:
-        known = {each.type: each for each in parse_conditions({"status": dict(former)})}
-        return [
-            _since(each, known.get(each.type), self.generation, now).to_json()
-            for each in self.conditions.values()
-        ]
-
-
-def _since(
-    condition: Condition, former: Condition | None, generation: int, now: datetime
-) -> Condition:
-    changed = former.changed if former and former.status == condition.status else now
-    return replace(condition, changed=changed or now, observed_generation=generation)
 
 
 def _listed(failures: Iterable[Fault]) -> list[dict[str, object]]:
@@ -198,16 +190,13 @@ def waiting_for(result: SyncResult) -> str:
 
 def describe_failures(failures: Iterable[Fault]) -> str:
     """Return one text for faults, each with its place; only the first few are named."""
-    return _few([_line(each) for each in failures])
-
-
-def _line(failure: Fault) -> str:
-    place = ""
-    if failure.origin is not None:
-        origin = failure.origin
-        place = f"{origin.file}:{origin.line}:{origin.column}: "
-    subject = f"{failure.subject}: " if failure.subject else ""
-    return f"{place}{subject}{failure.message}"
+    lines: list[str] = []
+    for failure in failures:
+        at = failure.origin
+        place = f"{at.file}:{at.line}:{at.column}: " if at is not None else ""
+        subject = f"{failure.subject}: " if failure.subject else ""
+        lines.append(f"{place}{subject}{failure.message}")
+    return _few(lines)
 
 
 def _few(texts: Sequence[str], most: int = 3) -> str:

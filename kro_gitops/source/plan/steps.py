@@ -9,6 +9,7 @@ from kro_gitops.errors import KroGitopsError
 from kro_gitops.metadata import FORCE, SOURCE_HASH, SOURCE_MANAGER
 from kro_gitops.source.api.types import DriftMode, SourceSpec
 from kro_gitops.source.plan.apply_errors import explain, is_immutable
+from kro_gitops.source.plan.claims import Claimant
 from kro_gitops.source.plan.desired import Desired, State, assess
 from kro_gitops.source.plan.live_metadata import is_applied, source_of, with_own_fields
 from kro_gitops.source.plan.result import NOTHING, Fault, SyncResult
@@ -91,7 +92,7 @@ Step = Keep | Apply | Replace | Wait
 class OtherSources:
     """The claims of all other sources."""
 
-    claimant: Callable[[Key], str] = lambda _: ""  # name of a source that wants an object
+    claimant: Callable[[Key], Claimant | None] = lambda _: None
     exists: Callable[[str], bool] = lambda _: False
     is_behind: bool = False  # one of this repository has not seen the commit yet
 
@@ -115,13 +116,13 @@ def decide(
     is_ours = live is not None and is_applied(live) and (bool(name) or is_recorded)
     if name not in (source, "") and not spec.adopt and others.exists(name):
         claimant = others.claimant(desired.key)
-        if claimant:
+        if claimant is not None:
             error = RefusedError(
                 "foreign-owner",
-                f"{desired.ref} belongs to source {claimant}, which still wants it",
+                f"{desired.ref} belongs to source {claimant.name}, which still wants it",
                 hint="remove it there first",
             )
-            foreign = SyncResult(foreign=(f"{desired.ref}: source {claimant}",))
+            foreign = SyncResult(foreign=(f"{desired.ref}: source {claimant.name}",))
             return None, explain(desired, error) + foreign
     state = assess(desired, live if is_ours else None)
     match state:
@@ -138,7 +139,7 @@ def decide(
             if is_drift and is_same and spec.drift is not DriftMode.CORRECT:
                 what = "was deleted" if state is State.ABSENT else "was changed"
                 text = f"{desired.ref} {what} on the cluster, and is left so (drift.mode: warn)"
-                origin = desired.item.manifest.origin()
+                origin = desired.item.origin()
                 warning = Fault("drifted", text, str(desired.ref), origin)
                 is_silent = spec.drift is not DriftMode.WARN
                 return Keep(desired), NOTHING if is_silent else SyncResult(warnings=(warning,))

@@ -1,6 +1,6 @@
 """
-What a forge's call says: is it genuine, which repository and refs does it name.
+Webhook calls of forges: authentication, and the repository and refs that a call names.
 
-A genuine call means «look now», and nothing else: what it names only decides whom to wake. The
-door is `kro_gitops.source.webhooks.receive`.
+An authenticated call means "poll now" and nothing else: what it names only decides which sources
+are polled. The entry point is `kro_gitops.source.webhooks.receive`.
 """

@@ -1,8 +1,8 @@
 """
-Which source hears what is called at which path.
+Which source is called at which path.
 
-The controller of sources writes here, and the server that listens reads, from a thread of its
-own. A path is found by its digest, so that the time it takes tells nothing of the paths there are.
+The controller of sources writes here, and the server reads from a thread of its own. A path is
+looked up by its digest, so that the time it takes reveals nothing about existing paths.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kro_gitops.errors import UserError
 from kro_gitops.source.api.types import Forge, WantedRef
 from kro_gitops.source.webhooks.matching import concerns
-from kro_gitops.source.webhooks.push import Heard
+from kro_gitops.source.webhooks.push import WebhookCall
 from kro_gitops.source.webhooks.ratelimit import Admission, Deliveries, Outcome, Pace, SourcePace
 from kube_objects.refs import ObjectRef
 
@@ -38,7 +38,7 @@ def receiver_path(token: bytes, name: str, namespace: str) -> str:
     Return the path of a source: it cannot be guessed without the token.
 
     Zero bytes keep apart `a` in `bc` and `ab` in `c`. It is a digest and no HMAC, since an HMAC
-    with this token over something known would be a signature that everybody may read.
+    with this token over something known would be a signature that anyone may read.
     """
     parts = (token, name.encode(), namespace.encode())
     return PREFIX + hashlib.sha256(b"\0".join(parts)).hexdigest()
@@ -64,7 +64,7 @@ class Receivers:
         self._deliveries = Deliveries()
 
     def set(self, key: ObjectRef, receiver: Receiver | None) -> None:
-        """Let a source be called, in this way only, or not any more."""
+        """Set how a source is called; None: it cannot be called any more."""
         with self._lock:
             former = self._paths.pop(key, None)
             if former is not None:
@@ -81,26 +81,26 @@ class Receivers:
             return self._by_path.get(self._paths.get(key, b""))
 
     def find(self, path: str) -> Receiver | None:
-        """Return who is called at a path."""
+        """Return the receiver at a path."""
         with self._lock:
             return self._by_path.get(_digest(path))
 
-    def admit(self, receiver: Receiver, heard: Heard, now: float) -> Admission:
+    def admit(self, receiver: Receiver, call: WebhookCall, now: float) -> Admission:
         """
-        Decide what becomes of a genuine call, and remember it if it wakes its source.
+        Decide the outcome of an authenticated call, and remember it if it polls its source.
 
-        One that is turned away, or is about something else, may be sent again.
+        One that is rejected, or is about something else, may be sent again.
         """
-        delivery = (receiver.path, heard.forge.value, heard.delivery)
-        is_of_interest = concerns(heard, receiver.url, receiver.ref)
+        delivery = (receiver.path, call.forge.value, call.delivery)
+        is_of_interest = concerns(call, receiver.url, receiver.ref)
         with self._lock:
-            if heard.delivery and self._deliveries.has(delivery, now):
+            if call.delivery and self._deliveries.has(delivery, now):
                 return Admission(Outcome.REPEATED)
             if not is_of_interest:
                 return Admission(Outcome.IGNORED)
             pace = self._paces.setdefault(receiver.key, SourcePace(self._pace))
             admission = pace.admit(now)
-            if heard.delivery and admission.outcome is not Outcome.LIMITED:
+            if call.delivery and admission.outcome is not Outcome.LIMITED:
                 self._deliveries.add(delivery, now)
             return admission
 

@@ -1,7 +1,7 @@
 """
-Who calls: told by headers, which nobody signs.
+Which forge calls: the headers name it, but they are not signed.
 
-So they decide only how a call must prove itself, and the order is fixed. Gitea, Forgejo and Gogs
+So they decide only how a call must authenticate, and the order is fixed. Gitea, Forgejo and Gogs
 send GitHub's headers as well, and come first.
 """
 
@@ -21,7 +21,7 @@ _MARKS: Mapping[Forge, tuple[str, ...]] = {
     Forge.GENERIC: ("x-signature",),
 }
 
-# Azure's say it in the body.
+# Azure names it in the body.
 _EVENTS: Mapping[Forge, tuple[str, ...]] = {
     Forge.GITEA: _MARKS[Forge.GITEA],
     Forge.GITHUB: _MARKS[Forge.GITHUB],
@@ -44,9 +44,11 @@ _MAY_BE_UNMARKED = (Forge.AZURE, Forge.GENERIC)  # not every Azure server names 
 
 
 def recognise(headers: Headers, expected: Forge | None) -> Forge:
-    """Say who calls; raise if it is nobody we know, or not who is expected."""
+    """Return the forge that calls; raise if it is unknown, or not the expected one."""
     found = next((forge for forge, marks in _MARKS.items() if first(headers, marks)), None)
-    if expected is not None and (found is expected or _may_be(found, expected)):
+    if expected is not None and found is expected:
+        return expected
+    if found is None and expected in _MAY_BE_UNMARKED:
         return expected
     if expected is not None:
         who = found.value if found else "an unknown sender"
@@ -65,14 +67,10 @@ def recognise(headers: Headers, expected: Forge | None) -> Forge:
 
 
 def event_of(headers: Headers, forge: Forge) -> str:
-    """Return what the headers say has happened."""
+    """Return the event that the headers name."""
     return first(headers, _EVENTS.get(forge, ()))
 
 
 def delivery_of(headers: Headers, forge: Forge) -> str:
     """Return the forge's name for this very call."""
     return first(headers, _DELIVERIES.get(forge, ()))
-
-
-def _may_be(found: Forge | None, expected: Forge) -> bool:
-    return found is None and expected in _MAY_BE_UNMARKED

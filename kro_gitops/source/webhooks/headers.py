@@ -1,8 +1,8 @@
 """
 HTTP headers, as this package reads them: names in lower case, one value each.
 
-A header that was sent twice is one with both values in it, as HTTP has it. No signature has that
-form, so nobody can slip in a second one.
+A header that was sent twice becomes one with both values, as HTTP has it. No signature has that
+form, so a second one cannot be smuggled in.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,5 +28,5 @@ def first(headers: Headers, names: Iterable[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a word that may be shown and logged, whatever a stranger wrote."""
+    """Return a word that may be shown and logged, whatever the caller sent."""
     return "".join(each if each in _PLAIN else "?" for each in text[:_LONGEST])

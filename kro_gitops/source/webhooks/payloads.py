@@ -1,8 +1,8 @@
 """
-What a body says: which refs of which repository.
+Parses the body of a webhook call: which refs of which repository.
 
-The call is genuine, and what it carries may still be anything. orjson reads it, because it limits
-the depth, refuses what is no UTF-8, and raises nothing but its one error.
+The call is authenticated, but its content may still be anything. orjson parses it, because it
+limits the depth, rejects what is no UTF-8, and raises nothing but its one error.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,8 +33,8 @@ _CLOUD_REFS = {"tag": "refs/tags/", "annotated_tag": "refs/tags/"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a body says; `event` and `delivery` only where the headers do not."""
+class Payload:
+    """The content of a body; `event` and `delivery` only where the headers lack them."""
 
     is_push: bool = False
     refs: tuple[str, ...] = ()
@@ -43,76 +43,76 @@ class Told:
     delivery: str = ""
 
 
-def read_payload(forge: Forge, event: str, body: bytes) -> Told:
-    """Read the body of a genuine call; raise if it is not what its forge sends."""
+def read_payload(forge: Forge, event: str, body: bytes) -> Payload:
+    """Parse the body of an authenticated call; raise if it is not what its forge sends."""
     reader = _READERS.get(forge)
-    return Told(is_push=True) if reader is None else reader(event, _document(body))
-
-
-def _document(body: bytes) -> _Fields:
+    if reader is None:
+        return Payload(is_push=True)
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise _bad("the body is no JSON") from None  # its error would quote the body
     if not isinstance(document, dict):
         raise _bad("the body is no JSON object")
-    return document
+    return reader(event, document)
 
 
-def _hub(event: str, document: _Fields) -> Told:
+def _hub(event: str, document: _Fields) -> Payload:
     """Read what GitHub sends, and Gitea, Forgejo and Gogs after it."""
     if event == "push":
         urls = _texts(_needed(document, "repository"), _HUB_URLS)
-        return Told(True, _distinct([_text(document, "ref")]), urls)
+        return Payload(True, _distinct([_text(document, "ref")]), urls)
     if event in _HUB_REQUESTS:
         number = _number(document, "number")
         refs = (f"refs/pull/{number}/head", f"refs/pull/{number}/merge")
-        return Told(False, refs, _texts(_needed(document, "repository"), _HUB_URLS))
-    return Told()
+        return Payload(False, refs, _texts(_needed(document, "repository"), _HUB_URLS))
+    return Payload()
 
 
-def _gitlab(event: str, document: _Fields) -> Told:
-    spoken = _text(document, "event_name") or _text(document, "object_kind")
-    kind = _GITLAB_EVENTS.get(event, spoken if event == "System Hook" else "")
+def _gitlab(event: str, document: _Fields) -> Payload:
+    named = _text(document, "event_name") or _text(document, "object_kind")
+    kind = _GITLAB_EVENTS.get(event, named if event == "System Hook" else "")
     if kind in _GITLAB_PUSHES:
-        refs = _distinct([_text(document, "ref"), *_strings(document, "refs")])
-        return Told(True, refs, _texts(_needed(document, "project"), _GITLAB_URLS))
+        several = _list(document, "refs")
+        if not all(isinstance(each, str) for each in several):
+            raise _bad("'refs' holds something else than texts")
+        refs = _distinct([_text(document, "ref"), *several])
+        return Payload(True, refs, _texts(_needed(document, "project"), _GITLAB_URLS))
     if kind == "merge_request":
         number = _number(_object(document, "object_attributes"), "iid")
         refs = (f"refs/merge-requests/{number}/head", f"refs/merge-requests/{number}/merge")
-        return Told(False, refs, _texts(_needed(document, "project"), _GITLAB_URLS))
-    return Told()
+        return Payload(False, refs, _texts(_needed(document, "project"), _GITLAB_URLS))
+    return Payload()
 
 
-def _bitbucket(event: str, document: _Fields) -> Told:
+def _bitbucket(event: str, document: _Fields) -> Payload:
     if event != "repo:push":  # there are no refs for pull requests
-        return Told()
+        return Payload()
     repository = _needed(document, "repository")
     page = _text(_object(_object(repository, "links"), "html"), "href")
     name = _text(repository, "full_name")
     urls = _distinct([page, f"https://bitbucket.org/{name}" if name else ""])
     changes = _objects(_object(document, "push"), "changes")
-    ends = [_object(change, end) for change in changes for end in ("new", "old")]
-    return Told(True, _distinct(_cloud_ref(end) for end in ends), urls)
+    refs = []
+    for end in (_object(change, name) for change in changes for name in ("new", "old")):
+        branch = _text(end, "name")
+        prefix = _CLOUD_REFS.get(_text(end, "type"), "refs/heads/")
+        refs.append(prefix + branch if branch else "")
+    return Payload(True, _distinct(refs), urls)
 
 
-def _cloud_ref(end: _Fields) -> str:
-    name = _text(end, "name")
-    return _CLOUD_REFS.get(_text(end, "type"), "refs/heads/") + name if name else ""
-
-
-def _bitbucket_server(event: str, document: _Fields) -> Told:
+def _bitbucket_server(event: str, document: _Fields) -> Payload:
     if event in _SERVER_PUSHES:
         changes = _objects(document, "changes")
         refs = [_text(each, "refId") or _text(_object(each, "ref"), "id") for each in changes]
-        return Told(True, _distinct(refs), _clone_urls(_needed(document, "repository")))
+        return Payload(True, _distinct(refs), _clone_urls(_needed(document, "repository")))
     if event.startswith("pr:"):
         request = _needed(document, "pullRequest")
         refs = [f"refs/pull-requests/{_number(request, 'id')}/{end}" for end in ("from", "merge")]
-        return Told(
+        return Payload(
             False, tuple(refs), _clone_urls(_object(_object(request, "toRef"), "repository"))
         )
-    return Told()
+    return Payload()
 
 
 def _clone_urls(repository: _Fields) -> tuple[str, ...]:
@@ -121,23 +121,23 @@ def _clone_urls(repository: _Fields) -> tuple[str, ...]:
     return _distinct(_text(link, "href") for link in links)
 
 
-def _azure(_event: str, document: _Fields) -> Told:
+def _azure(_event: str, document: _Fields) -> Payload:
     event, delivery = _text(document, "eventType"), _text(document, "id")
     if event == "git.push":
         resource = _needed(document, "resource")
         refs = _distinct(_text(each, "name") for each in _objects(resource, "refUpdates"))
         urls = _texts(_needed(resource, "repository"), _AZURE_URLS)
-        return Told(True, refs, urls, event, delivery)
+        return Payload(True, refs, urls, event, delivery)
     if event.startswith("git.pullrequest."):
         resource = _needed(document, "resource")
         refs = (f"refs/pull/{_number(resource, 'pullRequestId')}/merge",)
         urls = _texts(_needed(resource, "repository"), _AZURE_URLS)
-        return Told(False, refs, urls, event, delivery)
-    return Told(event=event, delivery=delivery)
+        return Payload(False, refs, urls, event, delivery)
+    return Payload(event=event, delivery=delivery)
 
 
-# What is not here says nothing that we could read: any genuine call is a push.
-_READERS: Mapping[Forge, Callable[[str, _Fields], Told]] = {
+# The body of any other forge is not parsed: each call counts as a push.
+_READERS: Mapping[Forge, Callable[[str, _Fields], Payload]] = {
     Forge.GITHUB: _hub,
     Forge.GITEA: _hub,
     Forge.GITLAB: _gitlab,
@@ -167,13 +167,6 @@ def _objects(fields: _Fields, name: str) -> list[_Fields]:
     values = _list(fields, name)
     if not all(isinstance(value, dict) for value in values):
         raise _bad(f"'{name}' holds something else than objects")
-    return values
-
-
-def _strings(fields: _Fields, name: str) -> list[str]:
-    values = _list(fields, name)
-    if not all(isinstance(value, str) for value in values):
-        raise _bad(f"'{name}' holds something else than texts")
     return values
 
 

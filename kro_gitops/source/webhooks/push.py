@@ -1,4 +1,4 @@
-"""What was understood of a call, once it is known to be genuine."""
+"""What an authenticated call contains."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ from kro_gitops.source.api.types import Forge
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class WebhookCall:
     """
-    A genuine call.
+    An authenticated call.
 
     `refs` are full names, and `urls` are those of one repository. Where either is empty, the
-    call did not say: it may be about any. Pull requests name refs, too, and are no push.
+    call does not name any: it may be about all. Pull requests name refs, too, and are no push.
     """
 
     forge: Forge

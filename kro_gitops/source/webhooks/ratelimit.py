@@ -1,11 +1,11 @@
 """
-How often a call may wake a source, and which calls were heard before.
+How often a call may requeue a source, and which calls are repetitions.
 
-Many pushes in a row need one look at the remote, as long as it is taken after the last of them.
-So the first call wakes its source at once, and those that follow within `gap` are one later
-wake-up. Nothing is lost; only who calls without end is turned away.
+Many pushes in a row need one poll of the remote, as long as it comes after the last of them. So
+the first call requeues its source at once, and those that follow within `gap` share one later
+poll. No push is lost; only a caller without end is rejected.
 
-Times are handed in, of a clock that never goes back.
+Times are parameters, of a monotonic clock.
 """
 
 from collections import OrderedDict
@@ -17,18 +17,18 @@ MOST_DELIVERIES = 10_000
 
 
 class Outcome(StrEnum):
-    """What becomes of a genuine call."""
+    """The outcome of an authenticated call."""
 
     POKED = "poked"
-    COALESCED = "coalesced"  # the source will be woken anyway, later than now
+    COALESCED = "coalesced"  # the source will be polled anyway, later than now
     IGNORED = "ignored"  # it is about something else
-    REPEATED = "repeated"  # it was heard before
+    REPEATED = "repeated"  # it was received before
     LIMITED = "limited"
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """An outcome, and in how many seconds the source is woken, or may be called again."""
+    """An outcome, and in how many seconds the source is polled, or may be called again."""
 
     outcome: Outcome
     wait: float = 0.0
@@ -36,16 +36,16 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What one source puts up with."""
+    """The rate limit of one source."""
 
-    gap: float = 5.0  # seconds between two wake-ups
-    burst: int = 60  # calls at once after a rest
+    gap: float = 5.0  # seconds between two polls
+    burst: int = 60  # calls at once after a pause
     per_second: float = 1.0
 
 
 @dataclass(slots=True)
 class SourcePace:
-    """The pace of one source: a bucket of calls, and the latest wake-up, which may be to come."""
+    """The rate limit of one source: a token bucket, and the latest poll, past or future."""
 
     pace: Pace
     _tokens: float = field(init=False)
@@ -56,7 +56,7 @@ class SourcePace:
         self._tokens = float(self.pace.burst)
 
     def admit(self, now: float) -> Admission:
-        """Count a call, and say when its source is to be woken."""
+        """Count a call, and return when to poll its source."""
         rested = 0.0 if self._seen is None else now - self._seen
         self._tokens = min(self.pace.burst, self._tokens + rested * self.pace.per_second)
         self._seen = now
@@ -70,24 +70,22 @@ class SourcePace:
 
 
 class Deliveries:
-    """The calls heard lately; the oldest are forgotten first."""
+    """The calls received lately; the oldest are dropped first."""
 
     def __init__(self, most: int = MOST_DELIVERIES, remembered: float = REMEMBERED) -> None:
         self._most = most
         self._remembered = remembered
-        self._heard: OrderedDict[tuple[str, ...], float] = OrderedDict()  # by time
+        self._received: OrderedDict[tuple[str, ...], float] = OrderedDict()  # by time
 
     def has(self, delivery: tuple[str, ...], now: float) -> bool:
-        """Say whether a call was heard before."""
-        heard = self._heard.get(delivery)
-        return heard is not None and now - heard < self._remembered
+        """Return whether a call was received before."""
+        received = self._received.get(delivery)
+        return received is not None and now - received < self._remembered
 
     def add(self, delivery: tuple[str, ...], now: float) -> None:
         """Remember a call."""
-        self._heard[delivery] = now
-        self._heard.move_to_end(delivery)
-        while len(self._heard) > self._most or self._is_old(now):
-            self._heard.popitem(last=False)
-
-    def _is_old(self, now: float) -> bool:
-        return now - next(iter(self._heard.values())) >= self._remembered
+        self._received[delivery] = now
+        self._received.move_to_end(delivery)
+        latest = now - self._remembered
+        while len(self._received) > self._most or next(iter(self._received.values())) <= latest:
+            self._received.popitem(last=False)

@@ -1,9 +1,9 @@
 """
-Do two URLs mean the same repository?
+Whether two URLs mean the same repository.
 
 A repository has many URLs: over HTTPS and SSH, with and without `.git`, a user, a port. Each is
-brought to one form, `host/path`, and whole texts are compared: nothing here becomes a pattern.
-A match too many costs one look at a remote, a match too few is a push that nobody hears of.
+normalized to `host/path`, and whole texts are compared: nothing here becomes a pattern. A false
+match costs one poll of a remote, a missing match loses a push until the next poll.
 """
 
 from urllib.parse import unquote
@@ -15,7 +15,14 @@ _OLD_AZURE = ".visualstudio.com"
 
 def normal_url(url: str) -> str:
     """Return `host/path` of a URL or of git's `user@host:path`; nothing if it is neither."""
-    host, path = _parts(url.strip())
+    text = url.strip()
+    scheme, separator, rest = text.partition("://")
+    if separator and scheme.replace("+", "").isalnum():
+        authority, _, path = rest.partition("/")
+        host = _host(authority.rpartition("@")[2])[0]
+    else:
+        user, separator, rest = text.partition("@")
+        host, path = _host(rest if separator and "/" not in user else text)
     for prefix in _SSH_HOSTS:
         if host.startswith(prefix):
             host = host.removeprefix(prefix)
@@ -28,20 +35,9 @@ def normal_url(url: str) -> str:
 
 
 def same_repository(one: str, other: str) -> bool:
-    """Say whether two URLs mean the same repository; forges do not mind the case of paths."""
+    """Return whether two URLs mean the same repository; forges ignore the case of paths."""
     normal = normal_url(one).casefold()
     return bool(normal) and normal == normal_url(other).casefold()
-
-
-def _parts(url: str) -> tuple[str, str]:
-    scheme, found, rest = url.partition("://")
-    if found and scheme.replace("+", "").isalnum():
-        authority, _, path = rest.partition("/")
-        return _host(authority.rpartition("@")[2])[0], path
-    user, found, rest = url.partition("@")
-    if not found or "/" in user:
-        rest = url
-    return _host(rest)
 
 
 def _host(text: str) -> tuple[str, str]:
@@ -55,7 +51,7 @@ def _host(text: str) -> tuple[str, str]:
 
 
 def _azure(host: str, steps: list[str]) -> tuple[str, list[str]]:
-    """Bring the many forms of Azure DevOps to `dev.azure.com/ORG/PROJECT/_git/REPOSITORY`."""
+    """Normalize the many forms of Azure DevOps to `dev.azure.com/ORG/PROJECT/_git/REPOSITORY`."""
     if host == "visualstudio.com":  # was vs-ssh.visualstudio.com, whose paths are as the new ones
         host = _AZURE
     elif host.endswith(_OLD_AZURE):

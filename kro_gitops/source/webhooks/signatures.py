@@ -1,11 +1,11 @@
 """
-Is a call genuine? Each forge has its own way to prove it, and all rest on one shared token.
+Authenticates a webhook call. Each forge has its own way, and all rest on one shared token.
 
-The rules, none of which depends on what the body says:
+The rules, none of which depends on the content of the body:
 
-- A forge's own proof must be there. A GitLab token proves nothing for a call that says it is
-  GitHub's, so that no choice of headers leads to a weaker check.
-- Every other proof that is there must hold, too.
+- A forge's own proof is required. A GitLab token proves nothing for a call with GitHub's headers,
+  so that no choice of headers leads to a weaker check.
+- Every other proof in the call must be valid, too.
 - SHA-1 proves nothing. GitHub still sends such a signature beside the real one.
 - Texts are compared in constant time.
 """
@@ -14,6 +14,7 @@ import base64
 import binascii
 import hmac
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from kro_gitops.source.api.types import Forge
 from kro_gitops.source.webhooks.headers import Headers
@@ -44,19 +45,38 @@ _PROOFS: Mapping[Forge, tuple[str, ...]] = {
 
 
 def authenticate(headers: Headers, body: bytes, token: bytes, forge: Forge, now: float) -> None:
-    """Raise unless a call was made by somebody who knows the token."""
+    """Raise unless the caller has proved that it knows the token."""
     if not token:
         raise RefusedError(
             "hook-without-token",
             "there is no token to check webhooks with",
             hint="give the Secret that `webhook.secretRef` names a `token`",
         )
+    # Authorization may be meant for a proxy on the way; only Azure's is meant for us.
+    read = (*_LABELLED, *_BARE, _TIMED, _PLAIN_TOKEN, *((_BASIC,) if forge is Forge.AZURE else ()))
     # Forges without a secret send empty headers: nothing was proved, and nothing is wrong.
-    given = {name: headers[name] for name in _read_for(forge) if headers.get(name, "").strip()}
-    strong = {name: value for name, value in given.items() if not _is_weak(name, value)}
-    if not any(name in strong for name in _needed(forge, token)):
-        raise _missing(forge, is_weak=strong != given)
-    # No short cut: how long this takes does not tell which of them is wrong.
+    given = {name: headers[name] for name in read if headers.get(name, "").strip()}
+    strong = {
+        name: value
+        for name, value in given.items()
+        if name not in _LABELLED or not value.strip().lower().startswith(_WEAK)
+    }
+    # GitLab never sends a signing token, so a call that has it in plain text is not GitLab's.
+    is_signing = forge is Forge.GITLAB and token.startswith(_SIGNED_KEY)
+    proofs = (_TIMED,) if is_signing else _PROOFS[forge]
+    if not any(name in strong for name in proofs):
+        if strong != given:
+            raise RefusedError(
+                "hook-weak-signature",
+                "the webhook is signed with SHA-1 only, which is not accepted",
+                hint="sign it with SHA-256",
+            )
+        raise RefusedError(
+            "hook-unauthenticated",
+            f"a webhook of {forge.value} must prove that it is genuine, and this one does not",
+            hint="enter the token as the webhook's secret at the forge",
+        )
+    # All are checked, so that the time does not show which of them is wrong.
     verdicts = [_CHECKS[name](headers, name, body, token) for name in strong]
     if not all(verdicts):
         raise RefusedError(
@@ -64,42 +84,15 @@ def authenticate(headers: Headers, body: bytes, token: bytes, forge: Forge, now:
             "the webhook was not signed with this source's token",
             hint="enter the same token at the forge and in the Secret, without a line break",
         )
-    if _TIMED in strong and abs(now - _signed_time(headers)) > SKEW:
+    stamp = headers.get("webhook-timestamp", "")
+    is_number = stamp.isascii() and stamp.isdecimal() and len(stamp) <= 12
+    signed = float(stamp) if is_number else float("-inf")
+    if _TIMED in strong and abs(now - signed) > SKEW:
         raise RefusedError(
             "hook-stale-signature",
             f"the webhook was signed more than {SKEW:.0f} seconds ago, or in the future",
             hint="set the clocks of both sides",
         )
-
-
-def _read_for(forge: Forge) -> tuple[str, ...]:
-    # Authorization may be meant for a proxy on the way; only Azure's is meant for us.
-    always = (*_LABELLED, *_BARE, _TIMED, _PLAIN_TOKEN)
-    return (*always, _BASIC) if forge is Forge.AZURE else always
-
-
-def _needed(forge: Forge, token: bytes) -> tuple[str, ...]:
-    # A signing token never travels, so whoever sends it in plain text is not GitLab.
-    is_signing = forge is Forge.GITLAB and token.startswith(_SIGNED_KEY)
-    return (_TIMED,) if is_signing else _PROOFS[forge]
-
-
-def _is_weak(name: str, value: str) -> bool:
-    return name in _LABELLED and value.strip().lower().startswith(_WEAK)
-
-
-def _missing(forge: Forge, *, is_weak: bool) -> RefusedError:
-    if is_weak:
-        return RefusedError(
-            "hook-weak-signature",
-            "the webhook is signed with SHA-1 only, which is not accepted",
-            hint="sign it with SHA-256",
-        )
-    return RefusedError(
-        "hook-unauthenticated",
-        f"a webhook of {forge.value} must prove that it is genuine, and this one does not",
-        hint="enter the token as the webhook's secret at the forge",
-    )
 
 
 def _labelled(headers: Headers, name: str, body: bytes, token: bytes) -> bool:
@@ -117,8 +110,12 @@ def _bare(headers: Headers, name: str, body: bytes, token: bytes) -> bool:
 def _timed(headers: Headers, name: str, body: bytes, token: bytes) -> bool:
     """Check `v1,<base64>` over id, time and body; of several, during a rotation, one holds."""
     signed = f"{headers.get('webhook-id', '')}.{headers.get('webhook-timestamp', '')}."
-    wanted = hmac.digest(_signing_key(token), _raw(signed) + body, "sha256")
-    expected = b"v1," + base64.b64encode(wanted)
+    key = token
+    if token.startswith(_SIGNED_KEY):
+        with suppress(binascii.Error):  # it merely looks like one
+            key = base64.b64decode(token.removeprefix(_SIGNED_KEY), validate=True)
+    digest = hmac.digest(key, _raw(signed) + body, "sha256")
+    expected = b"v1," + base64.b64encode(digest)
     return any(_same(_raw(each), expected) for each in headers[name].split())
 
 
@@ -154,24 +151,9 @@ def _same(given: bytes, expected: bytes) -> bool:
     return hmac.compare_digest(given, expected)
 
 
-def _signing_key(token: bytes) -> bytes:
-    if not token.startswith(_SIGNED_KEY):
-        return token
-    try:
-        return base64.b64decode(token.removeprefix(_SIGNED_KEY), validate=True)
-    except binascii.Error:
-        return token  # merely looks like one
-
-
-def _signed_time(headers: Headers) -> float:
-    text = headers.get("webhook-timestamp", "")
-    is_number = text.isascii() and text.isdecimal() and len(text) <= 12
-    return float(text) if is_number else float("-inf")
-
-
 def _raw(text: str) -> bytes:
     """Return the bytes that were sent: servers keep those that are no UTF-8 as surrogates."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        return text.encode("utf-8", "replace")  # was never sent by anybody
+        return text.encode("utf-8", "replace")  # no server returns such a text

@@ -1,0 +1,380 @@
+"""
+The command line: every verb with its help and its examples, and the parser.
+
+Nothing heavy is imported here, so that `--help`, mistakes in the command line and completion are
+fast. `cli.main` imports the module of the verb that was asked for and calls its `run(args)`.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from kro_gitops import __version__
+from kro_gitops.cli.arguments import (
+    completion_arguments,
+    eval_arguments,
+    explain_arguments,
+    generate_arguments,
+    get_arguments,
+    graph_arguments,
+    history_arguments,
+    render_arguments,
+    rollback_arguments,
+    run_arguments,
+    snapshot_arguments,
+    suspend_arguments,
+    sync_arguments,
+    tree_arguments,
+    validate_arguments,
+    why_arguments,
+)
+from kro_gitops.cli.exit_codes import WRONG_USAGE
+
+_EXAMPLES = """\
+examples:
+  kro-gitops validate .
+  kro-gitops render rgds/ instances/team-shop/ --instance shop/front
+
+`kro-gitops VERB --help` shows the options of a verb.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser with the exit code and the layout of kro-gitops."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)
+        self._is_parsing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Allow options before an optional argument, as in `why X -n shop FIELD`."""
+        # argparse alone would take that argument as missing as soon as an option comes.
+        if self._is_parsing or not any(
+            action.nargs == "?" for action in self._get_positional_actions()
+        ):
+            return super().parse_known_args(args, namespace)
+        self._is_parsing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_parsing = False
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong with the command line and how to get help."""
+        self.exit(WRONG_USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb: its line in the list of verbs, the head and the end of its help, its arguments."""
+
+    summary: str
+    description: str
+    examples: str
+    configure: Callable[[argparse.ArgumentParser], None]
+
+
+def build_parser(verb: str | None = None) -> Parser:
+    """Build the parser; only the verb that is named, or with `*` each verb, gets its arguments."""
+    parser = Parser(
+        prog="kro-gitops",
+        description="Reconcile kro ResourceGraphDefinitions and their instances from git.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("--version", action="version", version=f"kro-gitops {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
+    for name, declared in VERBS.items():
+        sub = verbs.add_parser(
+            name, help=declared.summary, description=declared.description, epilog=declared.examples
+        )
+        if verb in (name, "*"):
+            declared.configure(sub)
+    return parser
+
+
+VERBS = {
+    "validate": Verb(
+        "check definitions and instances in files, without a cluster",
+        "Check definitions and instances in files or folders, without a cluster.",
+        """\
+examples:
+  kro-gitops validate .
+  kro-gitops validate -o github rgds/ instances/
+  cat webapp.yaml | kro-gitops validate -
+
+exit codes: 0 no errors, 1 errors found, 64 wrong command line
+""",
+        validate_arguments,
+    ),
+    "render": Verb(
+        "print the children of each instance, without a cluster",
+        """\
+Print the children of each instance as YAML, exactly as the controller would apply them.
+
+Values that only a cluster knows are printed as ⟨known after apply: …⟩ with their type.
+Children that are instances of a definition in these files are followed by their own children.
+Whatever the controller would reject is an error here, with the same code and text.
+
+Not printed are gitops.kro.run/source, gitops.kro.run/path and gitops.kro.run/revision, which
+children inherit from an instance that a GitSource applied.
+""",
+        """\
+examples:
+  kro-gitops render . --instance shop/front
+  kro-gitops render rgds/ instances/ --out children
+  kro-gitops render . --set-status live.yaml
+  kro-gitops render . --depth 0 --tracking-mode native
+
+--set-status takes objects as `kubectl get -o yaml` prints them, or a mapping of node ids:
+  deployment:
+    status: {availableReplicas: 3}
+
+exit codes: 0 rendered, 1 problems found, 64 wrong command line
+""",
+        render_arguments,
+    ),
+    "graph": Verb(
+        "draw the dependency graph of a definition",
+        "Draw the dependency graph of a definition: the order of its resources, and why.",
+        """\
+examples:
+  kro-gitops graph rgds/webapp.yaml
+  kro-gitops graph rgds/webapp.yaml -o svg > webapp.svg
+""",
+        graph_arguments,
+    ),
+    "generate": Verb(
+        "print a definition's CRD, a sample instance, a JSON Schema or a role",
+        """\
+Print the CRD of a definition, a sample instance, a JSON Schema for editors, or the ClusterRole that
+the controller needs for it.
+""",
+        """\
+examples:
+  kro-gitops generate crd rgds/webapp.yaml
+  kro-gitops generate instance rgds/webapp.yaml > instances/front.yaml
+  kro-gitops generate schema rgds/webapp.yaml > .schemas/webapp.json
+  kro-gitops generate role rgds/webapp.yaml > webapp-role.yaml
+
+An editor's YAML plugin uses the schema for files that start with
+  # yaml-language-server: $schema=.schemas/webapp.json
+""",
+        generate_arguments,
+    ),
+    "eval": Verb(
+        "print the type and value of an expression",
+        """\
+Print the type and value of a CEL expression, or the error.
+
+With --rgd the names of that definition are declared with their types; with --instance the instance
+is rendered first, so that expressions can read its children.
+""",
+        """\
+examples:
+  kro-gitops eval "[1, 2, 3].map(x, x * 2)"
+  kro-gitops eval 'schema.spec.image.split(":")[1]' --rgd rgds/webapp.yaml --instance front.yaml
+  kro-gitops eval 'cm.data.size()' --data data.yaml
+
+--data is a mapping from names to values:
+  cm:
+    data: {a: "1"}
+
+exit codes: 0 evaluated, 1 problems found, 64 wrong command line
+""",
+        eval_arguments,
+    ),
+    "run": Verb(
+        "run the controllers, on an embedded API or a cluster",
+        """\
+Run the controllers: on an embedded Kubernetes API, or against the cluster that is named.
+
+Without --kubeconfig, --context or --in-cluster an embedded Kubernetes API is started, and objects
+are reconciled there: no cluster is accessed, and KUBECONFIG is not read. Every option can also be
+set in the environment: --log-level as KRO_GITOPS_LOG_LEVEL. A flag takes precedence over its
+variable. kro's flags are accepted, also with one dash.
+""",
+        """\
+examples:
+  kro-gitops run --repo .
+  kro-gitops run --repo . --path examples/repo --once --ephemeral
+  kro-gitops run --kubeconfig ~/.kube/config --context kind-dev
+  kro-gitops run --in-cluster --leader-elect --log-format json
+
+exit codes: 0 everything is ready (--once), or stopped by SIGTERM; 1 not ready, or could not start
+or continue; 64 wrong command line; 130 stopped by Ctrl-C
+""",
+        run_arguments,
+    ),
+    "snapshot": Verb(
+        "save the data of the embedded API to a file, or restore it",
+        """\
+Save all objects of the embedded API to a file, or restore them from it.
+
+`save` also works while `kro-gitops run` serves the data directory: the file is consistent.
+`restore` needs `run` to be stopped. Keys and kubeconfig of a data directory are not part of the
+file.
+""",
+        """\
+examples:
+  kro-gitops snapshot save before.db
+  kro-gitops snapshot restore before.db --force
+  kro-gitops snapshot restore before.db --data-dir elsewhere
+
+exit codes: 0 done, 1 the file or the store cannot be used, 64 wrong command line
+""",
+        snapshot_arguments,
+    ),
+    "get": Verb(
+        "list definitions, instances, revisions or sources of a cluster",
+        "List definitions, instances, revisions or sources of a cluster with their status.",
+        """\
+examples:
+  kro-gitops get rgds
+  kro-gitops get instances -A
+  kro-gitops get instances webapp/front -n shop -o yaml
+  kro-gitops get revisions webapp
+  kro-gitops get sources -A -o wide
+
+exit codes: 0 listed, 1 not found or not readable, 64 wrong command line
+""",
+        get_arguments,
+    ),
+    "tree": Verb(
+        "show an instance or a source of a cluster with all its objects",
+        """\
+Show an instance with its children, or a source with the objects it applied.
+
+Nested instances are shown with their children, each object with its health, and a source with
+what failed.
+""",
+        """\
+examples:
+  kro-gitops tree webapp/front -n shop
+  kro-gitops tree -A
+  kro-gitops tree webapp -n shop -o json
+  kro-gitops tree source/shop -n gitops
+
+exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
+""",
+        tree_arguments,
+    ),
+    "explain": Verb(
+        "explain the status of an instance, and what to do about it",
+        "Explain the status of an instance: definition, conditions, blocking child, next steps.",
+        """\
+examples:
+  kro-gitops explain webapp/front -n shop
+  kro-gitops explain webapps.kro.run/front -n shop -o json
+  kro-gitops explain rgd/webapp
+
+exit codes: 0 healthy, 1 not healthy or not readable, 64 wrong command line
+""",
+        explain_arguments,
+    ),
+    "why": Verb(
+        "trace an object or a field to its line, commit and author",
+        "Trace an object or a field: its template, instance, line in git, commit, and drift.",
+        """\
+examples:
+  kro-gitops why deployment/front -n shop spec.replicas
+  kro-gitops why configmap/front -n shop data.LOG_LEVEL
+  kro-gitops why deployment/front -n shop 'spec.template.spec.containers[name=app].image'
+  kro-gitops why service/front -n shop
+  kro-gitops why webapp/front -n shop spec.replicas -o json
+
+Lines and commits are read from the git repository that contains the current folder, if it has the
+commit; otherwise from the clone of --repo, or with --fetch from the source's URL.
+
+exit codes: 0 answered, 1 not found or not readable, 64 wrong command line
+""",
+        why_arguments,
+    ),
+    "sync": Verb(
+        "make a source fetch its repository now",
+        "Make a source fetch its repository now, instead of at the next interval.",
+        """\
+examples:
+  kro-gitops sync shop
+  kro-gitops sync gitops/shop --wait --timeout 10m
+
+exit codes: 0 requested, or ready with --wait; 1 not found, failed or timed out;
+            64 wrong command line
+""",
+        sync_arguments,
+    ),
+    "suspend": Verb(
+        "suspend a source until it is resumed",
+        "Suspend a source: until it is resumed, nothing is fetched, applied, corrected or pruned.",
+        """\
+examples:
+  kro-gitops suspend shop --reason "database migration until noon"
+  kro-gitops suspend gitops/shop --wait
+
+exit codes: 0 suspended; 1 not found, not writable or timed out; 64 wrong command line
+""",
+        suspend_arguments,
+    ),
+    "resume": Verb(
+        "resume a suspended source",
+        "Resume a suspended source: it fetches and applies the current revision at once.",
+        """\
+examples:
+  kro-gitops resume shop
+  kro-gitops resume gitops/shop --wait
+
+exit codes: 0 resumed, or ready with --wait; 1 not found, failed or timed out;
+            64 wrong command line
+""",
+        sync_arguments,
+    ),
+    "history": Verb(
+        "list the revisions that a source applied, with their results",
+        "List the revisions that a source applied: author, changes, result.",
+        """\
+examples:
+  kro-gitops history shop
+  kro-gitops history gitops/shop -o json
+
+Column N is the argument of `kro-gitops rollback SOURCE N`: 0 is the current revision, 1 the one
+before it.
+
+exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
+""",
+        history_arguments,
+    ),
+    "rollback": Verb(
+        "pin a source to a commit that it applied before",
+        """\
+Pin a source to a commit that it applied before, until git is corrected.
+
+The normal way back is `git revert`: it is reviewed, permanent and visible to all. Use a pin when
+that takes too long: new commits are ignored until the pin expires or is removed.
+""",
+        """\
+examples:
+  kro-gitops rollback shop --reason "checkout fails" --for 2h
+  kro-gitops rollback gitops/shop 2 --reason "checkout fails" --wait
+  kro-gitops rollback shop --undo
+
+`kro-gitops history SOURCE` lists what N counts: 1, the default, is the previous revision.
+
+exit codes: 0 pinned, or ready with --wait; 1 not found, failed or timed out;
+            64 wrong command line
+""",
+        rollback_arguments,
+    ),
+    "completion": Verb(
+        "print a completion script for your shell",
+        "Print a completion script for your shell.",
+        """\
+examples:
+  source <(kro-gitops completion bash)
+  kro-gitops completion zsh > ~/.zfunc/_kro-gitops
+  kro-gitops completion fish > ~/.config/fish/completions/kro-gitops.fish
+""",
+        completion_arguments,
+    ),
+}

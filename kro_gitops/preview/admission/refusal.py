@@ -1,0 +1,57 @@
+"""
+A child → why the API server would not store it.
+
+In the order of the server: server-side apply compares the object with its type, then the object is
+validated. Of built-in kinds only the metadata and keys of data are validated here; the rest of
+their rules is known to the server alone. Parts that are unknown are not checked.
+"""
+
+import re
+
+from kro_gitops.engine.graph.nodes import Node
+from kro_gitops.preview.admission.field_types import type_errors
+from kro_gitops.preview.admission.object_metadata import data_key_errors, metadata_errors
+from kro_gitops.preview.admission.schema_rules import schema_errors
+from kube_objects.builtins.catalog import catalog
+from kube_objects.errors import RefusedError
+from kube_objects.go_text import quote
+from kube_objects.refs import KubeObject
+from kube_objects.schemas import KindSchema
+
+# Types whose values can have no other type at run time.
+_CHECKED = re.compile(r"(optional_type|list|map|string|bool|int|uint|double|[(), ])+")
+
+
+def is_type_checked(node: Node) -> bool:
+    """Return whether the compiler has compared all types of a template with the schema."""
+    return all(_CHECKED.fullmatch(str(each.expression.program.type)) for each in node.fields)
+
+
+def refusal_of(
+    child: KubeObject, served: KindSchema, *, is_typed: bool = False
+) -> RefusedError | None:
+    """
+    Return the error that the API server responds with, or None if there is none to be seen.
+
+    With `is_typed`, types are not compared: the compiler has done so.
+    """
+    kind, metadata = served.kind, child["metadata"]
+    is_builtin = catalog.find(kind) is not None
+    texts = [] if is_typed else type_errors(child, served.schema, is_builtin=is_builtin)
+    if texts:
+        place = f"{metadata.get('namespace') or ''}/{metadata['name']}"
+        group = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+        text = texts[0] if len(texts) == 1 else "\n  ".join(("errors:", *texts))
+        return RefusedError(
+            "schema-mismatch", f"failed to create typed patch object ({place}; {group}): {text}"
+        )
+    errors = [*metadata_errors(metadata, kind)]
+    errors += data_key_errors(child) if is_builtin else schema_errors(child, served.schema)
+    if not errors:
+        return None
+    qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+    listed = list(dict.fromkeys(errors))
+    detail = listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"
+    return RefusedError(
+        "invalid", f"{qualified} {quote(str(metadata['name']))} is invalid: {detail}"
+    )
