@@ -24,6 +24,8 @@ from benchmarks.engine import create, drift, memory, restart, scaling
 from benchmarks.peers.processes import Peer, open_peers
 from benchmarks.report import Report
 from benchmarks.source import first, large
+from benchmarks.source import memory as source_memory
+from benchmarks.tenants import neighbours
 from tools.cluster.control_plane import leave_on_signals
 
 _COMPARED: dict[str, Callable[[Report, Sequence[Peer]], None]] = {
@@ -54,7 +56,10 @@ _ENGINE: dict[str, Callable[[Report, bool], None]] = {
 }
 # From a git repository; those of a large one are measured together, because it is brought in once.
 _LARGE = (large.CHANGE, large.POLL, large.RESTART)
-_SUBJECTS = (*_COMPARED, *_ALONE, *_EMBEDDED, *_ENGINE, *_LARGE, first.SUBJECT)
+_SUBJECTS = (
+    *(*_COMPARED, *_ALONE, *_EMBEDDED, *_ENGINE),
+    *(*_LARGE, first.SUBJECT, source_memory.SUBJECT, neighbours.SUBJECT),
+)
 
 
 def main() -> None:
@@ -89,6 +94,10 @@ def main() -> None:
             large.run(report, wanted, options.instances)
         if first.SUBJECT in names:
             first.run(report, min(first.COUNT, options.instances))
+        if source_memory.SUBJECT in names:
+            source_memory.run(report)
+        if neighbours.SUBJECT in names:
+            neighbours.run(report)
     report.summary()
     report.line(f"\nmeasured in {time.monotonic() - began:.0f} s")
 

@@ -77,7 +77,7 @@ async def _round(cluster: Cluster, world: World, following: Following, number: i
     await asyncio.sleep(_PAUSE)
     before, mark = following.figures(), world.field.audit.mark()
     async with asyncio.timeout(_LIMIT):
-        began, seen = await _follow(cluster, number, greeting)
+        began, seen = await until_child(cluster, number, greeting)
         await ready(cluster, commit, _LIMIT)
     reported = time.perf_counter() - began
     await asyncio.sleep(_PAUSE)
@@ -88,7 +88,7 @@ async def _round(cluster: Cluster, world: World, following: Following, number: i
     return Change(seen, reported, steps, engine, fetch_bare, apply_bare)
 
 
-async def _follow(cluster: Cluster, number: int, greeting: str) -> tuple[float, float]:
+async def until_child(cluster: Cluster, number: int, greeting: str) -> tuple[float, float]:
     """Have the source look; return when that was, and how long until the child had changed."""
     ref = workload.child_ref(number)
     selection = Selection(ref.kind, ref.namespace, fields=f"metadata.name={ref.name}")
