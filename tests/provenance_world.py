@@ -14,7 +14,7 @@ from typing import Any
 
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.inspect.provenance.answer import Provenance
-from kro_gitops.inspect.provenance.context import Case, Own, made_by
+from kro_gitops.inspect.provenance.context import Case, Own, parent_of
 from kro_gitops.inspect.provenance.field_names import parse_field
 from kro_gitops.inspect.provenance.git_location import Page, open_page
 from kro_gitops.inspect.provenance.object_report import trace_field
@@ -37,6 +37,8 @@ from kube_objects.structural_schema import field as field_schema
 from kube_objects.structural_schema import items as item_schema
 from kube_objects.structural_schema import list_map_keys, list_type
 from tests.small_cluster import SmallCluster
+
+SALT = b"of this world"
 
 COMMIT = "1234567890abcdef1234567890abcdef12345678"
 APPLIED_AT = "2026-03-01T10:00:00Z"
@@ -62,7 +64,7 @@ class World:
             for each in self.repository.definitions
         }
         for name, page in self._definitions.items():
-            self.cases[f"ResourceGraphDefinition/{name}"] = Case(page)
+            self.cases[f"ResourceGraphDefinition/{name}"] = Case(page, salt=SALT)
         for manifest, graph in self.repository.instances:
             self._make(manifest, graph)
 
@@ -83,7 +85,7 @@ class World:
         page = self._page(manifest)
         live = apply_defaults(page.object, graph.served.schema)
         live["metadata"] |= {"uid": f"uid-{live['metadata']['name']}", "generation": 1}
-        self._bring_up(Case(self._open(live)), graph)
+        self._bring_up(Case(self._open(live), salt=SALT), graph)
 
     def _bring_up(self, instance: Case, graph: Graph) -> None:
         cluster = SmallCluster(*self.others)
@@ -105,7 +107,7 @@ class World:
                     and ObjectRef.of(each).namespace in (instance.ref.namespace, "platform")
                 ]
         own = Own(self._definitions[graph.definition.name], graph, children)
-        parent = Case(instance.page, instance.made, own)
+        parent = Case(instance.page, instance.parent, own, salt=SALT)
         self.cases[_name(parent.object)] = parent
         for objects in children.values():
             for obj in objects:
@@ -113,13 +115,13 @@ class World:
                     self._add_child(obj, parent)
 
     def _add_child(self, obj: KubeObject, parent: Case) -> None:
-        case = Case(Page(obj), made_by(obj, parent))
+        case = Case(Page(obj), parent_of(obj, parent), salt=SALT)
         self.cases[_name(obj)] = case
         ref = ObjectRef.of(obj)
         nested = next((g for g in self._graphs() if g.served.kind == ref.kind), None)
         if nested is not None:
             stored = apply_defaults(obj, nested.served.schema)
-            self._bring_up(Case(Page(stored), case.made), nested)
+            self._bring_up(Case(Page(stored), case.parent, salt=SALT), nested)
 
     def _graphs(self) -> list[Graph]:
         return list(self.repository.graphs.values())

@@ -86,7 +86,7 @@ class SmallCluster:
                 if step.ref.name in self.refused:
                     run.failed(step, self.refused[step.ref.name])
                 else:
-                    run.made(step, self.apply(step.object))
+                    run.applied(step, self.apply(step.object))
             case Read():
                 found = self.others.get(step.ref)
                 run.found(step, [found] if found is not None else [])

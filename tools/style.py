@@ -29,6 +29,7 @@ class Figures:
     file_lengths: list[int] = field(default_factory=list)
     function_lengths: list[int] = field(default_factory=list)
     used_once: list[str] = field(default_factory=list)  # private functions with one use
+    registered: int = 0  # private functions that only a decorator uses
     local_imports: list[str] = field(default_factory=list)
     wide: list[str] = field(default_factory=list)  # functions with more than eight parameters
     docstrings: int = 0
@@ -57,6 +58,8 @@ def main() -> int:
     lines = sum(files)
     prose = 100 * figures.prose_lines / lines
     print(f"{'prose (comments and docstrings), % of lines':<46} {prose:8.1f}")
+    registered = 100 * figures.registered / functions
+    print(f"{'private functions registered by decorators, %':<46} {registered:8.1f}")
     several = 100 * figures.multi_line_docstrings / max(1, figures.docstrings)
     print(f"{'docstrings of several lines, %':<46} {several:8.1f}")
     print(f"{'lines of tests per line of source':<46} {figures.test_lines / lines:8.2f}")
@@ -115,6 +118,7 @@ def _count_function(function: Function, uses: Counter[str], place: str, figures:
     is_private = function.name.startswith("_") and not function.name.startswith("__")
     if is_private and uses[function.name] == 1:
         figures.used_once.append(where)
+    figures.registered += is_private and uses[function.name] == 0
     if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(function)):
         figures.local_imports.append(where)
     if len(function.args.args) + len(function.args.kwonlyargs) > 8:

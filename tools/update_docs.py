@@ -11,8 +11,9 @@ compare the pages with what would be written.
 import argparse
 from pathlib import Path
 
-from kro_gitops.cli.arguments import VERBS, Parser, build_parser
-from kro_gitops.settings.flags import OPTIONS, Group, Option
+from kro_gitops.cli.verbs import VERBS, Parser, build_parser
+from kro_gitops.settings.flags import OPTIONS
+from kro_gitops.settings.option import Group, Option
 from tools import error_page
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"

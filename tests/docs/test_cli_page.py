@@ -1,4 +1,4 @@
-from kro_gitops.cli.arguments import VERBS
+from kro_gitops.cli.verbs import VERBS
 from tools.update_docs import CLI_PAGE, cli_page
 
 

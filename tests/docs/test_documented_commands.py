@@ -28,8 +28,8 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli.arguments import build_parser
 from kro_gitops.cli.main import main
+from kro_gitops.cli.verbs import build_parser
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "kro-gitops"

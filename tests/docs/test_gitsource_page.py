@@ -50,7 +50,7 @@ def test_every_condition_has_a_row_and_no_other() -> None:
     assert shown == {
         status.READY, status.RECONCILING, status.STALLED, status.FETCH_FAILED, status.VERIFIED,
         status.APPLIED, status.HEALTHY, status.PINNED, status.FOREIGN, status.CONFLICT,
-        status.BRAKED, status.DEPENDENCY, status.SUSPENDED,
+        status.BRAKED, status.DEPENDENCY, status.SUSPENDED, status.STALE,
     }  # fmt: skip
 
 

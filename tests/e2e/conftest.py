@@ -23,6 +23,8 @@ import pytest
 from kro_gitops.kube.api import Cluster
 from kube_objects.refs import KubeObject, ObjectRef
 from tests.connection import Connection, connect
+from tests.e2e.following.world import Git
+from tests.git_http_server import http_server
 from tools.cluster.parts import ToolError
 from tools.cluster.plane import Plane
 from tools.cluster.targets import REAL, chosen, may_be_missing, started_plane
@@ -88,6 +90,14 @@ def own_plane(audit_log: Path | None, record_property: Record) -> Iterator[Plane
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()
+
+
+@pytest.fixture(scope="session")
+def git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Git]:
+    """Serve repositories over plain HTTP, to anybody."""
+    root = tmp_path_factory.mktemp("repositories")
+    with http_server(root) as server:
+        yield Git(root, server)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 import yaml
 
-from kro_gitops.cli.arguments import VERBS
+from kro_gitops.cli.verbs import VERBS
 from tests.command import Outcome, run
 from tests.connection import connect
 from tests.e2e.shop import STALLS, Builder, install, populate

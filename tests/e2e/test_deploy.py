@@ -8,7 +8,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ import yaml
 from kro_gitops import __version__
 from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.engine.crd.plurals import pluralize
-from kro_gitops.settings.flags import OPTIONS, Gate, Group
+from kro_gitops.settings.flags import OPTIONS
+from kro_gitops.settings.option import Gate, Group
 from kro_gitops.settings.settings import parse_settings
 from kro_gitops.source.api.crd import source_crds
 from kro_gitops.source.webhooks.endpoints import PREFIX as WEBHOOK_PREFIX
@@ -26,6 +27,7 @@ from kube_objects.refs import KubeObject
 from tests.rights import Kubectl, controller_rights, overlay
 from tools import update_deploy
 from tools.cluster.commands import find_binary
+from tools.cluster.embedded import embedded_plane
 from tools.cluster.parts import ToolError
 from tools.cluster.plane import Plane
 from tools.update_deploy import CHART, DEPLOY, MODES, NAMESPACE, RELEASE, ROOT
@@ -70,7 +72,7 @@ def render(helm: str) -> Render:
     """Give a function that renders the chart with values."""
     del helm  # it is found again
 
-    def rendered(mode: str = "unrestricted", **values: Any) -> list[KubeObject]:
+    def rendered(mode: str = MODES[0], **values: Any) -> list[KubeObject]:
         words = [f"--set-json={path}={json.dumps(value)}" for path, value in values.items()]
         texts = update_deploy.render(mode, *words)
         return [obj for text in texts.values() for obj in yaml.safe_load_all(text)]
@@ -106,6 +108,14 @@ def rights(objects: list[KubeObject], *suffixes: str) -> Rights:
 
 
 CONTROLLERS = (":controller", ":static", ":lease")
+# Prometheus scrapes it.
+SCRAPED: dict[str, Any] = {
+    "config.metricsBindAddress": ":8078",
+    "networkPolicy.metricsFrom": [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    ],
+    "metrics.serviceMonitor.enabled": True,
+}
 
 
 # What the chart says.
@@ -114,6 +124,17 @@ CONTROLLERS = (":controller", ":static", ":lease")
 def test_the_chart_is_of_the_program() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
     assert chart["version"] == chart["appVersion"] == __version__
+
+
+def test_the_safe_choice_is_the_default() -> None:
+    assert VALUES["rbac"]["mode"] == MODES[0] == "aggregation"
+    assert VALUES["networkPolicy"]["enabled"] is True
+    assert VALUES["config"]["metricsBindAddress"].startswith("127.0.0.1:")
+    assert VALUES["config"]["allowPrivateNetworks"] is False
+    assert VALUES["config"]["allowPlainHttp"] is False
+    context = VALUES["deployment"]["securityContext"]
+    assert context["readOnlyRootFilesystem"] is True
+    assert context["runAsNonRoot"] is True
 
 
 def test_flags_are_those_of_the_program_with_its_defaults() -> None:
@@ -148,6 +169,7 @@ def test_the_program_understands_what_the_chart_tells_it(render: Render) -> None
 
 SOURCES: dict[str, Any] = {
     "config.defaultServiceAccount": "tenant",
+    "config.instancesOwnNamespaceOnly": True,
     "config.noCrossNamespaceRefs": True,
     "config.watchNamespaces": ["team-a", "team-b"],
     "config.allowPrivateNetworks": True,
@@ -202,6 +224,9 @@ def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
         "--allowed-git-hosts=git.example.com,*.example.org",
         "--webhook-bind-address=:8080",
         "--storage-path=/data",
+        "--storage-size=2Gi",
+        "--source-documents=100000",
+        "--source-size=256Mi",
         "--source-concurrent-reconciles=2",
         "--repo=https://git.example.com/shop",
         "--branch=main",
@@ -276,12 +301,14 @@ NONSENSE: tuple[dict[str, Any], ...] = (
         "repo.interval": "5",
         "storage.sizeLimit": "2 Gi",
         "webhooks.ingress.host": "*",
+        "rbac.impersonateNames": ["Not_A_Name"],
     },
     {"deployment.replicaCount": -1, "config.kroVersion": 1, "rbac.impersonation": "yes"},
+    {"rbac.rules": [{"resource": ["pods"], "verbs": ["get"]}]},
 )
 
 
-@pytest.mark.parametrize("values", NONSENSE, ids=["one thing each", "other types"])
+@pytest.mark.parametrize("values", NONSENSE, ids=["one thing each", "other types", "a rule"])
 def test_nonsense_is_refused(render: Render, values: dict[str, Any]) -> None:
     with pytest.raises(ToolError) as refused:
         render(**values)
@@ -312,6 +339,10 @@ def test_names_that_mean_nothing_are_refused(render: Render) -> None:
             {"metrics.serviceMonitor.enabled": True, "config.metricsBindAddress": "0"},
             "metrics.serviceMonitor.enabled needs",
         ),
+        ({"metrics.serviceMonitor.enabled": True}, "metrics.serviceMonitor.enabled needs"),
+        ({"config.metricsBindAddress": ":8078"}, "to every Pod of the cluster: set networkPolicy"),
+        ({**SCRAPED, "networkPolicy.enabled": False}, "to every Pod of the cluster"),
+        ({**SCRAPED, "deployment.hostNetwork": True}, "where no NetworkPolicy applies"),
         ({"repo.url": "https://git.example.com/a", "config.sources": False}, "repo.url needs"),
         ({"webhooks.ingress.enabled": True}, "webhooks.ingress.enabled needs config.sources"),
         (
@@ -327,6 +358,17 @@ def test_values_that_contradict_each_other_are_refused(
         render(**values)
 
 
+@pytest.mark.parametrize(
+    "values", [{"rbac.rules": ROLE["rules"]}, {"rbac.impersonateNames": ["tenant"]}]
+)
+def test_limits_of_a_controller_that_may_do_everything_are_refused(
+    render: Render, values: dict[str, Any]
+) -> None:
+    render("aggregation", **values)
+    with pytest.raises(ToolError, match=r"have no effect with rbac\.mode unrestricted"):
+        render("unrestricted", **values)
+
+
 def test_one_replica_needs_neither_election_nor_budget(render: Render) -> None:
     objects = render(
         "aggregation",
@@ -337,21 +379,57 @@ def test_one_replica_needs_neither_election_nor_budget(render: Render) -> None:
 
 
 def test_what_is_optional_comes_when_it_is_asked_for(render: Render) -> None:
-    optional = {"NetworkPolicy", "ServiceMonitor"}
-    assert not kinds(render()) & optional
-    values = {"networkPolicy.enabled": True, "metrics.serviceMonitor.enabled": True}
-    assert optional <= kinds(render(**values))
-    assert "Service" not in kinds(render(**{"metrics.service.create": False}))
+    assert not kinds(render()) & {"Service", "ServiceMonitor", "Ingress"}
+    assert {"Service", "ServiceMonitor"} <= kinds(render(**SCRAPED))
+    service = {"metrics.serviceMonitor.enabled": False, "metrics.service.create": False}
+    assert "Service" not in kinds(render(**{**SCRAPED, **service}))
+    assert "NetworkPolicy" not in kinds(render(**{"networkPolicy.enabled": False}))
     assert "ServiceAccount" not in kinds(render(**{"serviceAccount.create": False}))
 
 
-def test_ports_follow_addresses(render: Render) -> None:
-    values = {"config.metricsBindAddress": "0", "config.healthProbeBindAddress": "[::]:9000"}
+@pytest.mark.parametrize("address", ["127.0.0.1:8078", "[::1]:8078", "localhost:8078", "0"])
+def test_ports_follow_addresses(address: str, render: Render) -> None:
+    values = {"config.metricsBindAddress": address, "config.healthProbeBindAddress": "[::]:9000"}
     objects = render(**values)
     assert container(objects)["ports"] == [
         {"name": "health", "containerPort": 9000, "protocol": "TCP"}
     ]
     assert "Service" not in kinds(objects)
+
+
+# Network.
+
+
+def ingress(objects: list[KubeObject]) -> dict[str, Any]:
+    """Give who may reach which port; None is everybody."""
+    rules = one(objects, "NetworkPolicy")["spec"]["ingress"]
+    return {port["port"]: rule.get("from") for rule in rules for port in rule["ports"]}
+
+
+def test_nobody_but_the_kubelet_has_a_reason_to_connect(render: Render) -> None:
+    objects = render()
+    assert ingress(objects) == {"health": None}
+    policy = one(objects, "NetworkPolicy")["spec"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    labels = one(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+
+
+def test_metrics_are_reached_by_those_who_are_named(render: Render) -> None:
+    (clients,) = (value for name, value in SCRAPED.items() if name.endswith("metricsFrom"))
+    assert ingress(render(**SCRAPED)) == {"health": None, "metrics": clients}
+
+
+def test_the_controller_connects_to_api_servers_git_servers_and_dns(render: Render) -> None:
+    def ports(**values: Any) -> set[tuple[str, int]]:
+        rules = one(render(**values), "NetworkPolicy")["spec"]["egress"]
+        return {(port["protocol"], port["port"]) for rule in rules for port in rule["ports"]}
+
+    assert ports() == {
+        *(("UDP", 53), ("TCP", 53), ("TCP", 22), ("TCP", 443)),
+        *(("TCP", 6443), ("TCP", 8443), ("TCP", 16443)),
+    }
+    assert ports(**{"config.allowPlainHttp": True}) - ports() == {("TCP", 80)}
 
 
 def storage(objects: list[KubeObject]) -> list[dict[str, Any]]:
@@ -371,20 +449,17 @@ def test_without_sources_nothing_of_them_is_there(render: Render) -> None:
     assert "--no-sources" in args
     assert not [word for word in args if re.match("--(repo|webhook|storage|allow)-", word)]
     assert storage(objects) == []
-    assert not {right for right in rights(objects, *CONTROLLERS) if right[1] == "gitops.kro.run"}
+    # Sources of another controller decide as whom their instances are reconciled.
+    found = {right for right in rights(objects, *CONTROLLERS) if right[1] == "gitops.kro.run"}
+    assert {verb for *_, verb in found} == {"get", "list", "watch"}
 
 
 def test_webhooks_have_a_door_when_they_are_heard(render: Render) -> None:
-    assert [obj["metadata"]["name"] for obj in render() if obj["kind"] == "Service"] == [
-        f"{RELEASE}-metrics"
-    ]
     values = {
         "config.webhookBindAddress": ":8080",
         "webhooks.ingress.enabled": True,
         "webhooks.ingress.host": "hooks.example.com",
         "webhooks.ingress.tlsSecret": "certificate",
-        "networkPolicy.enabled": True,
-        "metrics.service.create": False,
     }
     objects = render(**values)
     assert {"name": "webhooks", "containerPort": 8080, "protocol": "TCP"} in container(objects)[
@@ -398,22 +473,31 @@ def test_webhooks_have_a_door_when_they_are_heard(render: Render) -> None:
     (path,) = rule["http"]["paths"]
     assert (rule["host"], path["path"]) == ("hooks.example.com", WEBHOOK_PREFIX)
     assert path["backend"]["service"]["name"] == one(objects, "Service")["metadata"]["name"]
-    ingress = one(objects, "NetworkPolicy")["spec"]["ingress"]
-    assert "webhooks" in {port["port"] for rule in ingress for port in rule["ports"]}
+    assert ingress(objects) == {"health": None, "webhooks": None}  # they are authenticated
 
 
 # Rights.
 
 
-def test_who_edits_a_namespace_does_not_get_the_controllers_rights_through_a_source(
-    render: Render,
-) -> None:
-    def editors(**values: Any) -> set[str]:
-        found = rights(render(**values), "-edit")
-        return {verb for _, group, _, verb in found if group == "gitops.kro.run"}
+def test_who_edits_a_namespace_does_not_get_the_controllers_rights(render: Render) -> None:
+    def editors(**values: Any) -> set[tuple[str, str]]:
+        """Give what the cluster's roles for users may write."""
+        roles = [
+            obj
+            for obj in render(**values)
+            if any(name.startswith(AGGREGATE_TO) for name in obj["metadata"].get("labels", {}))
+        ]
+        read = {"get", "list", "watch"}
+        return {(group, verb) for _, group, _, verb in rights(roles, "") if verb not in read}
 
     assert editors() == set()
-    assert "create" in editors(**{"config.defaultServiceAccount": "tenant"})
+    with_default = editors(**{"config.defaultServiceAccount": "tenant"})
+    assert {group for group, _ in with_default} == {"kro.run", "gitops.kro.run"}
+    alone = editors(**{"config.defaultServiceAccount": "tenant", "config.sources": False})
+    assert {group for group, _ in alone} == {"kro.run"}
+
+
+AGGREGATE_TO = "rbac.authorization.k8s.io/aggregate-to-"
 
 
 def test_aggregation_gives_what_the_program_needs_and_no_more(render: Render) -> None:
@@ -435,6 +519,11 @@ def test_aggregation_gives_what_the_program_needs_and_no_more(render: Render) ->
         "secrets", "serviceaccounts", "sourceinventories",
     }  # fmt: skip
     assert {right[2] for right in few if right[0] == "Role"} == {"leases"}
+    repository = given(**{"repo.url": "https://git.example.com/platform"})
+    definitions = ("ClusterRole", "kro.run", "resourcegraphdefinitions")
+    assert repository - with_sources == {(*definitions, "create"), (*definitions, "delete")}
+    granted = given(**{"rbac.rules": ROLE["rules"]})
+    assert granted - with_sources == rights([ROLE], "webapp")
 
 
 def test_the_example_role_is_what_its_definition_needs() -> None:
@@ -470,6 +559,7 @@ def test_a_token_carries_the_rights_of_the_chart(
         assert not controller.may("watch", "secrets")
         assert controller.may("impersonate", "serviceaccounts")
         assert not controller.may("impersonate", "users")
+        assert not controller.may("create", "resourcegraphdefinitions.kro.run")
     with controller_rights(plane_with_controllers, "unrestricted", tmp_path) as kubeconfig:
         assert Kubectl(kubeconfig).may("*", "*")
 
@@ -503,7 +593,8 @@ def test_kustomize_renders_what_the_chart_does(render: Render, mode: str) -> Non
 
 EVERYTHING: dict[str, Any] = {
     **SOURCES,
-    "networkPolicy.enabled": True,
+    **SCRAPED,
+    "metrics.serviceMonitor.enabled": False,  # its CRD is not there
     "rbac.impersonation": True,
     "webhooks.ingress.enabled": True,
     "webhooks.ingress.host": "hooks.example.com",
@@ -520,25 +611,58 @@ def test_an_api_server_accepts_all_of_it(own_plane: Plane, render: Render) -> No
     admin("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
     for mode in MODES:
         admin(*APPLY, f"--kustomize={DEPLOY / 'kustomize' / 'overlays' / mode}")
-        everything = render(mode, **EVERYTHING)
+        more = {"rbac.rules": ROLE["rules"], "rbac.impersonateNames": ["tenant"]}
+        everything = render(mode, **EVERYTHING, **(more if mode == "aggregation" else {}))
         sent = yaml.safe_dump_all(everything)
         admin(*APPLY, "--dry-run=server", "--validate=strict", "--filename=-", stdin=sent)
     admin(*APPLY, f"--filename={DEPLOY / 'examples'}")
 
 
+@pytest.fixture(params=["the chosen API server", "the embedded API"])
+def enforcing_plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
+    """Give a control plane that enforces Pod Security Standards."""
+    if request.param == "the chosen API server":
+        yield request.getfixturevalue("own_plane")
+    else:
+        with embedded_plane() as plane:
+            yield plane
+
+
 @pytest.mark.usefixtures("kubectl")
 @pytest.mark.timeout(180)
-def test_our_pod_meets_the_strictest_standard(own_plane: Plane, render: Render) -> None:
-    admin = Kubectl(own_plane.kubeconfig)
+def test_our_pod_meets_the_strictest_standard(enforcing_plane: Plane, render: Render) -> None:
+    admin = Kubectl(enforcing_plane.kubeconfig)
     # The namespace enforces it.
     admin(*APPLY, f"--kustomize={DEPLOY / 'kustomize' / 'overlays' / MODES[0]}")
-    template = one(render(), "Deployment")["spec"]["template"]
-    pod = {"apiVersion": "v1", "kind": "Pod", **template}
-    pod["metadata"] = {**pod["metadata"], "name": "one", "namespace": NAMESPACE}
     create = ("create", "--dry-run=server", "--filename=-")
-    admin(*create, stdin=json.dumps(pod))
-    pod["spec"] = {**pod["spec"], "hostNetwork": True}
-    assert "violates PodSecurity" in admin.attempt(*create, stdin=json.dumps(pod)).stderr
+    for values in ({}, EVERYTHING):
+        template = one(render(**values), "Deployment")["spec"]["template"]
+        pod = {"apiVersion": "v1", "kind": "Pod", **template}
+        pod["metadata"] = {**pod["metadata"], "name": "one", "namespace": NAMESPACE}
+        admin(*create, stdin=json.dumps(pod))
+        pod["spec"] = {**pod["spec"], "hostNetwork": True}
+        assert "violates PodSecurity" in admin.attempt(*create, stdin=json.dumps(pod)).stderr
+
+
+@pytest.mark.usefixtures("kubectl")
+@pytest.mark.timeout(180)
+def test_impersonation_can_be_limited_to_names(own_plane: Plane, render: Render) -> None:
+    admin = Kubectl(own_plane.kubeconfig)
+    admin("create", "namespace", NAMESPACE)
+    objects = render(**{"rbac.impersonateNames": ["tenant", "deployer"]})
+    (role,) = (obj for obj in objects if obj["metadata"]["name"].endswith(":static"))
+    # Without controllers nothing adds roles up.
+    role["metadata"]["name"] = f"{RELEASE}:controller"
+    binding = one(objects, "ClusterRoleBinding")
+    admin(*APPLY, "--filename=-", stdin=yaml.safe_dump_all([role, binding]))
+
+    def may_act_as(account: str) -> bool:
+        controller = f"--as=system:serviceaccount:{NAMESPACE}:{RELEASE}"
+        return admin.may("impersonate", f"serviceaccounts/{account}", controller, "-A")
+
+    assert may_act_as("tenant")
+    assert may_act_as("deployer")
+    assert not may_act_as("clusterrole-aggregation-controller")
 
 
 @pytest.mark.usefixtures("kubectl")
@@ -559,17 +683,23 @@ def test_helm_installs_changes_modes_and_leaves_the_crds(own_plane: Plane, helm:
         return found
 
     notes = run("install", RELEASE, str(CHART), "--create-namespace")
-    assert "It may do everything in this cluster" in notes
-    assert role()["rules"] == [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
-    notes = run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=aggregation")
     assert (
         "It may read definitions and serve their kinds, and fetch the repositories of sources"
         in notes
     )
+    assert "touch the children of instances yet" in notes
+    assert "kro-gitops generate role DEFINITION.yaml | kubectl apply -f -" in notes
+    assert "act with the controller's\npermissions. For tenants, set config.default" in notes
     assert "aggregationRule" in role()
     assert not role().get("rules")  # a controller, which does not run here, adds them up
-    run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=unrestricted")
+    notes = run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=unrestricted")
+    assert "It may do everything in this cluster" in notes
+    assert role()["rules"] == [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     assert "aggregationRule" not in role()
+    tenants = "--set=rbac.mode=aggregation,config.defaultServiceAccount=tenant"
+    notes = run("upgrade", RELEASE, str(CHART), tenants)
+    assert "act as the service account\ntenant of their namespace" in notes
+    assert "aggregationRule" in role()
     run("uninstall", RELEASE)
     left = admin("get", "crd,clusterrole,deploy", "-A", "-o", "name").split()
     names = [crd["metadata"]["name"] for crd in (*own_crds(), *source_crds())]

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli import arguments
-from kro_gitops.cli.arguments import VERBS, build_parser, given_options
+from kro_gitops.cli import verbs
+from kro_gitops.cli.arguments import given_options
+from kro_gitops.cli.verbs import VERBS, build_parser
 from kro_gitops.settings.settings import parse_settings
 from tests.command import EXAMPLES, PROGRAM
 
@@ -36,7 +37,7 @@ OF_CLUSTERS = {
 
 def examples() -> list[str]:
     texts = [verb.examples for verb in VERBS.values()]
-    return [command for text in (arguments._EXAMPLES, *texts) for command in _COMMAND.findall(text)]
+    return [command for text in (verbs._EXAMPLES, *texts) for command in _COMMAND.findall(text)]
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
 """
-What can be known of the image without building it: the wheel it installs, made as it makes it.
+What can be known of the image without a container builder.
 
-The folder the wheel is built in holds what the Dockerfile copies and nothing else.
+The build stage is a list of copies and commands: they are carried out in a folder, with what the
+Dockerfile copies and nothing else.
 """
 
 import fnmatch
+import json
 import os
 import re
 import shutil
@@ -17,46 +19,69 @@ import pytest
 import yaml
 
 from kro_gitops import __version__
+from tools.dependencies.locks import lock_path, normalize, parse_lock
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
 IGNORED = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text(encoding="utf-8").split("\n")
 
+_INSTRUCTION = re.compile(r"^([A-Z]+) ((?:.*\\\n)*.*)$", re.MULTILINE)
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """Give instructions and their arguments, continued lines joined."""
+    return [(name, re.sub(r"\\\n *", "", rest)) for name, rest in _INSTRUCTION.findall(text)]
+
+
+def copies(rest: str) -> list[tuple[str, str]]:
+    """Give what a COPY takes, and where it puts it."""
+    *sources, target = rest.split()
+    return [(source, target) for source in sources]
+
 
 def copied() -> list[tuple[str, str]]:
     """Give what the Dockerfile copies out of the repository, and where to."""
-    lines = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
-    return [(source, words[-1]) for words in map(str.split, lines) for source in words[:-1]]
+    found = [rest for name, rest in instructions(DOCKERFILE) if name == "COPY"]
+    return [pair for rest in found if not rest.startswith("--from") for pair in copies(rest)]
 
 
 def instruction(name: str) -> str:
     """Give the last instruction of a name: the one that holds in the image."""
-    found: list[str] = re.findall(rf"^{name} (.+)$", DOCKERFILE, re.MULTILINE)
-    return found[-1].strip()
+    return [rest for found, rest in instructions(DOCKERFILE) if found == name][-1]
 
 
-@pytest.mark.timeout(300)
-def test_what_is_copied_becomes_a_wheel_that_runs(tmp_path: Path) -> None:
-    context, wheels, installed = (tmp_path / name for name in ("src", "wheels", "installed"))
-    context.mkdir()
-    for source, target in copied():
-        if (ROOT / source).is_dir():
-            left_out = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / source, context / target, ignore=left_out)
-        else:
-            shutil.copy(ROOT / source, context / target)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", f"--wheel-dir={wheels}", context], check=True)
-    (wheel,) = wheels.iterdir()
-    assert wheel.name == f"kro_gitops-{__version__}-py3-none-any.whl"
-    subprocess.run([*pip, "install", "--no-deps", f"--target={installed}", wheel], check=True)
+def build(folder: Path) -> Path:
+    """Carry out the build stage below a folder; give the environment that the image copies."""
+    (_, stage, _) = DOCKERFILE.split("\nFROM ")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    source = folder / "src"
+    source.mkdir()
+    for name, rest in instructions(stage):
+        if name == "RUN":
+            # Bytecode is for the speed of the image, and takes longest.
+            command = rest.replace("/opt/", f"{folder}/opt/").replace("--compile", "--no-compile")
+            environment = {**os.environ, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+            subprocess.run(["/bin/sh", "-c", command], cwd=source, env=environment, check=True)
+        for taken, target in copies(rest) if name == "COPY" else ():
+            if (ROOT / taken).is_dir():
+                left_out = shutil.ignore_patterns("__pycache__", "tests")
+                shutil.copytree(ROOT / taken, source / target, ignore=left_out)
+            else:
+                (source / target).mkdir(exist_ok=True)
+                shutil.copy(ROOT / taken, source / target)
+    return folder / "opt" / "kro-gitops"
+
+
+@pytest.mark.timeout(600)
+def test_the_build_stage_makes_a_program_of_locked_distributions(tmp_path: Path) -> None:
+    made = build(tmp_path)
 
     def run(*words: str) -> str:
-        # Dependencies are those of this interpreter; the program is the one of the wheel.
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         done = subprocess.run(
-            [sys.executable, installed / "bin" / "kro-gitops", *words],
+            [made / "bin" / words[0], *words[1:]],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(installed)},
+            env=kept,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -64,9 +89,18 @@ def test_what_is_copied_becomes_a_wheel_that_runs(tmp_path: Path) -> None:
         )
         return done.stdout
 
-    assert run("--version").strip() == f"kro-gitops {__version__}"
+    assert run("kro-gitops", "--version").strip() == f"kro-gitops {__version__}"
     # The schemas of built-in kinds came along, too.
-    assert "0 errors" in run("validate", str(ROOT / "examples" / "repo"))
+    assert "0 errors" in run("kro-gitops", "validate", str(ROOT / "examples" / "repo"))
+    listed = (
+        "import importlib.metadata as m, json;"
+        "print(json.dumps({d.name: d.version for d in m.distributions()}))"
+    )
+    found = {normalize(name): v for name, v in json.loads(run("python", "-c", listed)).items()}
+    locked = {pin.name: pin.version for pin in parse_lock(lock_path("install").read_text("utf-8"))}
+    # No pip, no build backend and no sandbox.
+    ours = dict.fromkeys(("kro-gitops", "kube-cel", "kube-objects"), __version__)
+    assert found == locked | ours
 
 
 def test_what_is_copied_reaches_the_builder() -> None:
@@ -79,17 +113,23 @@ def test_what_is_copied_reaches_the_builder() -> None:
 def test_files_that_the_wheel_needs_are_copied() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     sources = {source for source, _ in copied()}
-    assert {project["readme"], *project["license-files"], "constraints.txt"} <= sources
+    assert {project["readme"], *project["license-files"], "requirements/install.txt"} <= sources
 
 
-def test_the_image_runs_the_controller_as_nobody_special() -> None:
+def test_the_image_runs_the_controller_as_nobody_special_and_without_a_shell() -> None:
     user, group = map(int, instruction("USER").split(":"))
     assert user > 0 < group
     assert instruction("ENTRYPOINT") == '["kro-gitops"]'
     assert instruction("CMD") == '["run", "--in-cluster"]'
-    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
-    assert all(re.fullmatch(r"python:3\.\d+-slim", base) for base in bases), bases
-    assert len(bases) == 2  # what builds stays behind
+    assert not {"SHELL", "HEALTHCHECK"} & {name for name, _ in instructions(DOCKERFILE)}
+
+
+def test_every_stage_is_of_one_base_that_can_be_pinned_by_digest() -> None:
+    found = instructions(DOCKERFILE)
+    assert [rest for name, rest in found if name == "FROM"] == ["${BASE} AS build", "${BASE}"]
+    # Declared once, before the first stage: the release of Python and that of Debian are named.
+    assert [found[0]] == [each for each in found if each[0] == "ARG"]
+    assert re.fullmatch(r"BASE=python:3\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{64})?", found[0][1])
 
 
 def test_the_image_has_what_sources_need() -> None:

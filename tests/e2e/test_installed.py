@@ -1,5 +1,7 @@
 """
 The controller with exactly the rights that `deploy/` gives it, with both modes of access.
+
+With the default, the rights for a definition come from `kro-gitops generate role`.
 """
 
 import asyncio
@@ -13,11 +15,12 @@ import yaml
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster
 from kube_objects.refs import Kind, KubeObject, ObjectRef
+from tests.command import run as run_command
 from tests.connection import connect
 from tests.e2e.scenarios.controllers import OURS, start_controller
-from tests.rights import controller_rights
+from tests.rights import Kubectl, controller_rights
 from tools.cluster.plane import Plane
-from tools.update_deploy import DEPLOY, NAMESPACE, ROOT
+from tools.update_deploy import DEPLOY, MODES, NAMESPACE, ROOT
 
 WEBAPP = yaml.safe_load((ROOT / "examples" / "repo" / "rgds" / "webapp.yaml").read_text())
 ROLE = yaml.safe_load((DEPLOY / "examples" / "aggregated-role.yaml").read_text())
@@ -32,7 +35,7 @@ DEPLOYMENT = Kind("apps", "v1", "Deployment")
 pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.mark.parametrize("mode", ["unrestricted", "aggregation"])
+@pytest.mark.parametrize("mode", MODES)
 async def test_the_rights_of_an_installation_are_enough(
     mode: str, plane_with_controllers: Plane, tmp_path: Path
 ) -> None:
@@ -51,6 +54,47 @@ async def test_the_rights_of_an_installation_are_enough(
                 await lives_and_goes(opened.client)
             assert "forbidden" not in controller.log.read_text()
             assert controller.stop() == 0
+
+
+async def test_a_default_installation_says_what_a_definition_lacks_and_takes_the_generated_role(
+    plane_with_controllers: Plane, tmp_path: Path
+) -> None:
+    plane = plane_with_controllers
+    admin = Kubectl(plane.kubeconfig)
+    with controller_rights(plane, MODES[0], tmp_path) as kubeconfig:
+        controller = await asyncio.to_thread(
+            start_controller,
+            kubeconfig,
+            OURS,
+            leader_elect=True,
+            leader_election_namespace=NAMESPACE,
+            allow_crd_deletion=None,
+        )
+        with controller:
+            async with connect(plane.kubeconfig) as opened:
+                cluster = opened.client
+                await until(lambda: cluster.create(WEBAPP))
+                await until(lambda: is_inactive_for(cluster, 'cannot list resource "webapps"'))
+                generated = run_command("generate", "role", ROOT / "examples/repo/rgds/webapp.yaml")
+                role = await asyncio.to_thread(
+                    admin, "apply", "--filename=-", "--output=name", stdin=generated.out
+                )
+                try:
+                    await until(lambda: is_active(cluster))
+                    await until(lambda: cluster.create(FRONT))
+                    await until(lambda: cluster.find(ObjectRef(DEPLOYMENT, "default", "front")))
+                    await cluster.delete(ObjectRef.of(FRONT))
+                    await until(lambda: is_gone(cluster, ObjectRef.of(FRONT)))
+                    await cluster.delete(ObjectRef.of(WEBAPP))
+                    await until(lambda: is_gone(cluster, ObjectRef.of(WEBAPP)))
+                finally:
+                    await asyncio.to_thread(admin, "delete", role.strip())
+
+
+async def is_inactive_for(cluster: Cluster, reason: str) -> bool:
+    found = await cluster.get(ObjectRef.of(WEBAPP))
+    messages = [each["message"] for each in found.get("status", {}).get("conditions", ())]
+    return any(reason in message for message in messages)
 
 
 async def lives_and_goes(cluster: Cluster) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import stat
 import sys
 import time
@@ -14,13 +15,16 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from kro_gitops.errors import ClusterUnavailable
+from kro_gitops.errors import ClusterUnavailable, ConnectionLost
 from kro_gitops.kube import requests
+from kro_gitops.kube.api import Resource
+from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import Credentials, CredentialsError, from_kubeconfigs
 from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.kube.requests import Request
-from kro_gitops.kube.responses import ServerError, TooManyRequests, Unauthorized
+from kro_gitops.kube.responses import AlreadyExists, ServerError, TooManyRequests, Unauthorized
 from kro_gitops.kube.transport import RequestReport, Transport
+from kube_objects.refs import Kind
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -244,3 +248,109 @@ print(json.dumps({{
     )
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
+
+
+class Closing:
+    """An API server that closes connections without an answer, when it has read a request."""
+
+    def __init__(self, *, stores: bool) -> None:
+        self.stores = stores  # also the request that it does not answer
+        self.objects: dict[str, Any] = {}
+        self.posts = 0
+        self.unanswered = 1
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection."""
+        while not reader.at_eof():
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+            except asyncio.IncompleteReadError:
+                break
+            method, path, _ = head.split(b" ", 2)
+            length = re.search(rb"(?i)content-length: (\d+)", head)
+            body = await reader.readexactly(int(length[1])) if length else b""
+            if method == b"POST":
+                self.posts += 1
+                is_silent = self.posts <= self.unanswered
+                code, answer = self._create(json.loads(body), stores=self.stores or not is_silent)
+                if is_silent:
+                    break
+            else:
+                code, answer = self._read(path.decode())
+            text = json.dumps(answer).encode()
+            writer.write(b"HTTP/1.1 %d X\r\ncontent-type: application/json\r\n" % code)
+            writer.write(b"content-length: %d\r\n\r\n%s" % (len(text), text))
+        writer.close()
+
+    def _create(self, obj: Any, *, stores: bool) -> tuple[int, Any]:
+        name = obj["metadata"]["name"]
+        if name in self.objects:
+            return 409, {"kind": "Status", "reason": "AlreadyExists", "code": 409, "message": "is"}
+        if stores:
+            self.objects[name] = {**obj, "metadata": {**obj["metadata"], "uid": "1"}}
+        return 201, self.objects.get(name)
+
+    def _read(self, path: str) -> tuple[int, Any]:
+        found = self.objects.get(path.rpartition("/")[2])
+        gone = {"kind": "Status", "reason": "NotFound", "code": 404, "details": {"name": "a"}}
+        return (200, found) if found else (404, gone)
+
+
+class ConfigMapsOnly:
+    """Knows how ConfigMaps are served."""
+
+    async def resource_of(self, kind: Kind) -> Resource:
+        """Return the resource."""
+        return Resource(kind, "configmaps", namespaced=True)
+
+    def forget(self, kind: Kind) -> None:
+        """Keep it."""
+
+
+@asynccontextmanager
+async def client_of(closing: Closing, folder: Path) -> AsyncIterator[Client]:
+    server = await asyncio.start_server(closing.serve, "127.0.0.1")
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with Transport(await access_to(url, folder)) as transport:
+        yield Client(transport, ConfigMapsOnly())
+    server.close()
+
+
+def settings(**data: str) -> dict[str, Any]:
+    metadata = {"name": "a", "namespace": "town"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+@pytest.mark.parametrize("stores", [False, True], ids=["it was lost", "only its answer was lost"])
+async def test_a_create_without_an_answer_is_sent_again(tmp_path: Path, stores: bool) -> None:
+    closing = Closing(stores=stores)
+    async with client_of(closing, tmp_path) as client:
+        created = await client.create(settings(x="1"))
+    assert (created["metadata"]["uid"], created["data"]) == ("1", {"x": "1"})
+    assert closing.posts == 2
+
+
+async def test_an_object_of_another_client_is_not_taken_for_ours(tmp_path: Path) -> None:
+    closing = Closing(stores=False)
+    closing.objects["a"] = {**settings(x="theirs"), "metadata": {"name": "a", "uid": "2"}}
+    async with client_of(closing, tmp_path) as client:
+        with pytest.raises(AlreadyExists):
+            await client.create(settings(x="1"))
+
+
+async def test_a_create_is_not_sent_for_ever(tmp_path: Path) -> None:
+    closing = Closing(stores=False)
+    closing.unanswered = 100
+    async with client_of(closing, tmp_path) as client:
+        with pytest.raises(ConnectionLost, match="no response to create configmaps"):
+            await client.create(settings(x="1"))
+    assert closing.posts == 4
+
+
+async def test_a_create_that_cannot_be_read_back_is_sent_once(tmp_path: Path) -> None:
+    closing = Closing(stores=False)
+    nameless = {**settings(), "metadata": {"generateName": "a-", "namespace": "town", "name": ""}}
+    async with client_of(closing, tmp_path) as client:
+        with pytest.raises(ConnectionLost):
+            await client.create(nameless)
+    assert closing.posts == 1

@@ -34,7 +34,7 @@ def test_the_program_and_the_module_are_the_same() -> None:
 def test_help_loads_nothing_that_takes_time() -> None:
     code = """
 import contextlib, io, sys
-from kro_gitops.cli.arguments import VERBS
+from kro_gitops.cli.verbs import VERBS
 from kro_gitops.cli.main import main
 for verb in ("", *VERBS):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):

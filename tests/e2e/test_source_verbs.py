@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kro_gitops.cli.arguments import VERBS
+from kro_gitops.cli.verbs import VERBS
 from kro_gitops.kube.api import Cluster
 from kro_gitops.metadata import REQUESTED_AT, SUSPEND_REASON
 from kro_gitops.source.api.resources import GIT_SOURCE_KIND

@@ -1,8 +1,7 @@
 """
 `why` on a real API server, with the controller at work and a git repository beside it.
 
-The definition and the instance are applied as a source would: its field manager, its annotations.
-Then the controller is stopped, and kubectl changes what it likes.
+A source applies two commits. Then the controller is stopped, and kubectl changes the children.
 """
 
 import json
@@ -18,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from kro_gitops.cli.arguments import VERBS
-from kro_gitops.source.api.crd import git_source_crd
+from kro_gitops.cli.verbs import VERBS
 from tests.command import Outcome, run
-from tests.e2e.scenarios.controllers import OURS, install, start_controller
+from tests.e2e.following.world import EVERYTHING
+from tests.e2e.scenarios.controllers import OURS, start_controller
+from tests.git_http_server import http_server
 from tools.cluster.parts import ToolError
 from tools.cluster.targets import may_be_missing, started_plane
 
@@ -188,17 +187,6 @@ def make_repository(folder: Path) -> tuple[str, str]:
     return first, git(folder, "rev-parse", "HEAD")
 
 
-def marked(text: str, path: str, revision: str) -> str:
-    """Return a manifest as a source applies it."""
-    obj = yaml.safe_load(text)
-    obj["metadata"]["annotations"] = {
-        "gitops.kro.run/source": SOURCE,
-        "gitops.kro.run/path": path,
-        "gitops.kro.run/revision": revision,
-    }
-    return json.dumps(obj)
-
-
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     if shutil.which("kubectl") is None:
@@ -217,24 +205,46 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 
 
 def _populate(shop: Shop) -> None:
-    install(shop.kubeconfig, [git_source_crd()])
-    apply = ("apply", "--server-side", "--field-manager=kro-gitops/source", "-f", "-")
-    shop.kubectl("create", "namespace", "shop")
-    shop.kubectl("create", "namespace", "gitops")
-    with start_controller(shop.kubeconfig, OURS):
-        shop.kubectl(*apply, text=marked(DEFINITION, "rgds/webapp.yaml", shop.first))
-        _until(lambda: shop.kubectl("get", "webapps", "-A"))
-        front = (shop.repo / "instances/front.yaml").read_text(encoding="utf-8")
-        shop.kubectl(*apply, text=marked(front, "instances/front.yaml", shop.second))
-        _until(lambda: shop.kubectl("get", "service/front", "cm/front-returns", "-n", "shop"))
-        _until(lambda: _is_active(shop))
-    _source(shop)
+    """Have a source apply both commits, one after the other, and stop its controller."""
+    flags = {"sources": True, "allow_private_networks": True, "allow_plain_http": True}
+    namespace, name = SOURCE.split("/")
+    for each in ("shop", namespace):
+        shop.kubectl("create", "namespace", each)
+    git(shop.repo, "branch", "live", shop.first)
+    with (
+        http_server(shop.repo.parent) as server,
+        start_controller(shop.kubeconfig, OURS, **flags),
+    ):
+        source = {
+            "apiVersion": "gitops.kro.run/v1alpha1",
+            "kind": "GitSource",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "url": server.url(f"{shop.repo.name}/.git"),
+                "ref": {"branch": "live"},
+                "interval": "1s",
+                "allow": EVERYTHING,
+            },
+        }
+        shop.kubectl("apply", "-f", "-", text=json.dumps(source))
+        _until(lambda: _is_active(shop, shop.first))
+        git(shop.repo, "branch", "--force", "live", shop.second)
+        _until(lambda: _is_active(shop, shop.second))
     _disturb(shop)
 
 
-def _is_active(shop: Shop) -> None:
-    found = json.loads(shop.kubectl("get", "webapp", "front", "-n", "shop", "-o", "json"))
-    assert found["status"]["state"] == "ACTIVE"
+def _is_active(shop: Shop, commit: str) -> None:
+    """Fail unless the instance of a commit is Ready, and its source reports it."""
+    instance = json.loads(shop.kubectl("get", "webapp", "front", "-n", "shop", "-o", "json"))
+    assert instance["status"]["state"] == "ACTIVE"
+    generation = instance["metadata"]["generation"]
+    assert all(
+        each["observedGeneration"] == generation for each in instance["status"]["conditions"]
+    )
+    namespace, name = SOURCE.split("/")
+    source = json.loads(shop.kubectl("get", "gitsource", name, "-n", namespace, "-o", "json"))
+    assert source["status"]["lastAppliedRevision"].endswith(commit)
+    assert source["status"]["phase"] == "Healthy"
 
 
 def _until(check: Callable[[], object]) -> None:
@@ -248,21 +258,6 @@ def _until(check: Callable[[], object]) -> None:
             time.sleep(0.2)
         else:
             return
-
-
-def _source(shop: Shop) -> None:
-    namespace, name = SOURCE.split("/")
-    spec = {"url": "https://git.example.com/platform.git"}
-    obj = {"apiVersion": "gitops.kro.run/v1alpha1", "kind": "GitSource"}
-    metadata = {"name": name, "namespace": namespace}
-    shop.kubectl("apply", "-f", "-", text=json.dumps({**obj, "metadata": metadata, "spec": spec}))
-    history = [
-        {"revision": f"main@sha1:{shop.second}", "author": "Grace Hopper", "message": "Three"},
-        {"revision": f"main@sha1:{shop.first}", "author": "Ada Lovelace", "message": "A shop"},
-    ]
-    patch = json.dumps({"status": {"history": history}})
-    where = ("-n", namespace, "--subresource=status", "--type=merge", "-p", patch)
-    shop.kubectl("patch", "gitsource", name, *where)
 
 
 def _disturb(shop: Shop) -> None:
@@ -422,9 +417,9 @@ def test_secrets_are_hashes(shop: Shop) -> None:
         assert "hunter2" not in done.out
         assert "aHVudGVy" not in done.out
     found = shop.data("secret/front", "data.token")
-    assert found["value"].startswith("sha256:")
+    assert found["value"].startswith("hash:")
     (drift,) = found["drift"]
-    assert drift["wanted"].startswith("sha256:")
+    assert drift["wanted"].startswith("hash:")
     assert drift["wanted"] != drift["live"]
     assert drift["by"][0]["manager"] == "kubectl-edit"
 
@@ -487,7 +482,8 @@ def test_without_a_repository_the_source_says_who_and_the_answer_how_to_get_more
     done = shop.ask("deployment/front", "spec.replicas", repo=False)
     assert done.code == 0
     assert "rgds/webapp.yaml of gitops/platform" in done.out
-    assert f"{shop.second[:12]} Grace Hopper: Three" in done.out
+    commit = f"{shop.second[:12]} Grace Hopper, [0-9]+[sm] ago: Three of them for the sale"
+    assert re.search(commit, done.out)
     assert "give --repo PATH or --fetch" in done.err
 
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import Graph
+from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
+from kro_gitops.engine.plan.children import Rules
 from kro_gitops.engine.plan.evaluation import Bounds, Fatal
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.offline import UID
@@ -53,25 +55,31 @@ def compiled(objects: Sequence[KubeObject]) -> Repository:
     return repository
 
 
-def rendered(repository: Repository) -> list[Rendering]:
+def rendered(repository: Repository, rules: Rules | None = None) -> list[Rendering]:
     """Render every instance, and the instances among their children."""
-    renderer = renderer_of(repository)
+    renderer = renderer_of(repository, rules=rules)
     found = [renderer.render(graph, each.object, BOUNDS) for each, graph in repository.instances]
     return [part for rendering in found for part in rendering.all()]
 
 
 def compare(
-    controller: Controller, objects: Sequence[KubeObject], *, besides: Sequence[KubeObject] = ()
+    controller: Controller,
+    objects: Sequence[KubeObject],
+    *,
+    besides: Sequence[KubeObject] = (),
+    in_order: bool = False,
 ) -> tuple[list[Rendering], list[Finding]]:
     """
     Check that a repository comes to the same in both; return what was rendered and found.
 
-    Objects `besides` are in the cluster, and in no repository.
+    Objects `besides` are in the cluster, and in no repository. With `in_order`, each object is
+    reconciled before the next is applied: two of them want the same.
     """
     repository = compiled(objects)
-    renderings = rendered(repository)
-    findings = rejections(repository, BOUNDS)
-    controller.reconcile([*besides, *objects])
+    renderings = rendered(repository, controller.rules)
+    findings = rejections(repository, BOUNDS, controller.rules)
+    for part in [[each] for each in (*besides, *objects)] if in_order else [[*besides, *objects]]:
+        controller.reconcile(part)
     uncertain = set(_compare_rejections(controller.record, renderings))
     _compare_children(controller.record, renderings, repository, uncertain)
     codes = [(each.problem.code, each.problem.summary.partition(": ")[2]) for each in findings]
@@ -98,8 +106,9 @@ def _compare_rejections(record: Record, renderings: list[Rendering]) -> Iterator
         if theirs and not ours and _is_uncertain(rendering, theirs[0][0]):
             yield rendering.instance
             continue
-        assert theirs == ours[:1] or (not theirs and _failed(run) == [o[2] for o in ours]), (
-            f"{rendering.instance}: controller {theirs or _failed(run)}, render {ours}"
+        failed = _failed(run, rendering)
+        assert theirs == ours[:1] or (not theirs and failed == [o[2] for o in ours]), (
+            f"{rendering.instance}: controller {theirs or failed}, render {ours}"
         )
         if not theirs:
             pending = {name for name, each in run.runs.items() if each.pending}
@@ -185,7 +194,7 @@ def _fits(unknown: Unknown, value: Any) -> bool:
 def _is_of(obj: KubeObject, instance: ObjectRef) -> bool:
     labels: dict[str, str] = obj["metadata"]["labels"]
     return (
-        labels["kro.run/instance-name"] == instance.name
+        labels["kro.run/instance-name"] == label_value(instance.name)
         and labels["kro.run/instance-kind"] == instance.kind.kind
         and labels["kro.run/instance-group"] == instance.kind.group
         and labels.get("kro.run/instance-namespace", "") == instance.namespace
@@ -211,11 +220,16 @@ def _is_uncertain(rendering: Rendering, node: str) -> bool:
     )
 
 
-def _failed(run: Pass) -> list[str]:
-    """Return what went wrong with single nodes of a pass that went to its end."""
+def _failed(run: Pass, rendering: Rendering) -> list[str]:
+    """Return what went wrong with single nodes of a pass, apart from those that may not be."""
     found: list[str] = []
+    vague = {each.node for each in rendering.children if each.maybe or each.each}
     for name, each in run.runs.items():
-        found += each.failures.values()
+        if name in vague:
+            continue
+        # Who else set fields of an object is known in a cluster only.
+        texts = (text for _, text in sorted(each.failures.items()))
+        found += (re.sub(r" \(its field managers: [^)]*\)$", "", text) for text in texts)
         try:
             run.why_not_ready(name)
         except Fatal as error:

@@ -18,11 +18,13 @@ from kro_gitops.app.process import install_crds
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.definitions import DefinitionSettings
 from kro_gitops.engine.controllers.engine import Engine, EngineSettings
+from kro_gitops.engine.controllers.evaluation_turns import EvaluationLimits
 from kro_gitops.engine.controllers.instances import InstanceSettings
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.engine.definition import is_definition
 from kro_gitops.engine.options import Options
+from kro_gitops.engine.plan.children import Rules
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.errors import KroGitopsError, NotServed
 from kro_gitops.kube.api import Cluster, WriteOptions
@@ -89,8 +91,9 @@ class _RecordingObserver(Observer):
 class Controller:
     """A running engine, and the cluster it works on."""
 
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: Path, rules: Rules) -> None:
         self.record = Record()
+        self.rules = rules
         self._kubeconfig = kubeconfig
         self._loop: asyncio.AbstractEventLoop
         self._is_up = threading.Event()
@@ -123,7 +126,12 @@ class Controller:
             outside = EngineContext(cluster, connection.discovery, _RecordingObserver(self.record))
             rules = EngineSettings(
                 InstanceSettings(
-                    interval=0.2, collection_size=COLLECTION_SIZE, evaluation_limit=5.0
+                    version=self.rules.version,
+                    tracking=self.rules.tracking,
+                    adoption=self.rules.adoption,
+                    interval=0.2,
+                    collection_size=COLLECTION_SIZE,
+                    evaluation=EvaluationLimits(expression=5.0),
                 ),
                 DefinitionSettings(progress_delay=0.1),
                 Options(omit=True),
@@ -162,11 +170,11 @@ class Controller:
 
 
 @contextmanager
-def running_controller(folder: Path) -> Iterator[Controller]:
+def running_controller(folder: Path, rules: Rules | None = None) -> Iterator[Controller]:
     """Run an embedded API with simulated workloads, and an engine that works on it."""
     wanted = EmbeddedApiOptions(folder, workloads=Workloads(step=0.0))
     with run_embedded_api(wanted, lambda: None) as api:
-        controller = Controller(api.kubeconfig)
+        controller = Controller(api.kubeconfig, rules or Rules())
         try:
             yield controller
         finally:

@@ -1,6 +1,8 @@
 """
-Repositories that nobody thought of: definitions with collections, conditions, nesting, external
-references, children in other namespaces and without one; valid ones, and ones that are rejected.
+Repositories that nobody thought of: definitions with collections, conditions, three levels of
+nesting, external references, children in other namespaces and without one, values without a type,
+names and values that the API server does not accept, objects that the files contain as well; valid
+ones, and ones that are rejected.
 
 Every repository has a group and namespaces of its own, so that many can share one cluster.
 """
@@ -15,12 +17,30 @@ from kube_objects.refs import KubeObject
 
 _NUMBERS = count()
 _WORDS = ("w", "x", "y", "z", "long-word", "0")
+_ODD_WORDS = ("", "Upper", "a b", "-", "x" * 70, "a.b")
+_ANYTHING: tuple[KubeObject, ...] = (
+    {},
+    {"key": "text"},
+    {"key": 5},
+    {"key": None},
+    {"key": ["a"]},
+    {"other key": "x"},
+)
+_SIZES = ("1Gi", "1024Mi", "0.5", "100m", "many")
 _SPEC = {
     "word": 'string | default="w"',
     "words": "[]string",
     "place": 'string | default=""',
     "size": "integer | default=1",
     "labels": "map[string]string",
+    "any": "object | default={}",
+    "storage": 'string | default="1Gi"',
+}
+# Of an instance at the third level, which is not always allowed.
+_CORE_SPEC = {
+    "word": 'string | pattern="^[a-z0-9]*$"',
+    "size": "integer | maximum=1",
+    "any": "object",
 }
 
 
@@ -50,12 +70,20 @@ def repositories(draw: st.DrawFn) -> Generated:
     outer = draw(_nodes(prefix, is_cluster=is_cluster))
     if draw(st.booleans()):
         outer.append(draw(_nested(prefix, group, outer)))
+    if draw(st.booleans()):
+        inner.append(draw(_core(group)))
     switch = draw(st.sampled_from(("boolean | default=true", "boolean | default=false", "boolean")))
     spec = {**_SPEC, "on": switch}
+    named = {"name": "${schema.metadata.name}-core"}
+    core = {"id": "n0", "template": _template("plain", named, {"own": "${schema.spec.word}"})}
     found.objects += [
+        _definition(prefix, group, "Core", [core], "Namespaced", _CORE_SPEC),
         _definition(prefix, group, "Inner", inner, "Namespaced", spec),
         _definition(prefix, group, "Outer", outer, "Cluster" if is_cluster else "Namespaced", spec),
     ]
+    if draw(st.integers(0, 5)) == 0:
+        own = _object("v1", "ConfigMap", f"{prefix}-0-n0", f"{prefix}-a", data={"own": "file"})
+        found.objects.append(own)
     for number in range(draw(st.integers(1, 2))):
         kind = draw(st.sampled_from(("Inner", "Outer", "Outer")))
         namespace = "" if is_cluster and kind == "Outer" else f"{prefix}-a"
@@ -66,6 +94,9 @@ def repositories(draw: st.DrawFn) -> Generated:
             tracking = f"app:{group}/{kind}:{place}"
             instance["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": tracking}
             instance["metadata"]["labels"] = {"team": "a", "argocd.argoproj.io/x": "b"}
+        if draw(st.integers(0, 3)) == 0:
+            adopting = {"gitops.kro.run/adopt": "true"}
+            instance["metadata"].setdefault("annotations", {}).update(adopting)
         found.objects.append(instance)
     return found
 
@@ -83,7 +114,15 @@ def _specs(draw: st.DrawFn, prefix: str) -> KubeObject:
         spec["place"] = draw(st.sampled_from((f"{prefix}-a", f"{prefix}-b", "")))
     if not draw(st.integers(0, 5)):
         spec["size"] = draw(st.sampled_from((0, 2)))
-    keys = st.sampled_from(("tier", "example.com/x", "gitops.kro.run/x"))
+    if not draw(st.integers(0, 3)):
+        spec["words"] += [draw(st.sampled_from(_ODD_WORDS))]
+    if not draw(st.integers(0, 7)):
+        spec["word"] = draw(st.sampled_from(_ODD_WORDS))
+    if draw(st.booleans()):
+        spec["any"] = draw(st.sampled_from(_ANYTHING))
+    if draw(st.booleans()):
+        spec["storage"] = draw(st.sampled_from(_SIZES[:-1]))
+    keys = st.sampled_from(("tier", "example.com/x", "gitops.kro.run/x", "not valid"))
     if draw(st.booleans()):
         spec["labels"] = draw(st.dictionaries(keys, st.sampled_from(("p", "q")), max_size=2))
     return spec
@@ -100,7 +139,7 @@ def _nodes(draw: st.DrawFn, prefix: str, *, is_cluster: bool) -> list[KubeObject
             st.sampled_from(
                 (
                     *("plain", "plain", "secret", "collection", "collection"),
-                    *("external", "zones", "role", "workload"),
+                    *("external", "zones", "role", "workload", "claim", "free"),
                 )
             )
         )
@@ -115,6 +154,8 @@ def _nodes(draw: st.DrawFn, prefix: str, *, is_cluster: bool) -> list[KubeObject
             "zones": f"string(size({name}))",
             "role": f"{name}.metadata.name",
             "workload": f"string({name}.status.availableReplicas)",
+            "claim": f"string({name}.spec.resources.requests['storage'])",
+            "free": f"(has({name}.data) ? 'some' : 'none')",
         }
         readable.append(offered[sort])
         if sort == "zones":
@@ -138,12 +179,16 @@ def _node(
         return {"id": name, "externalRef": draw(_reference(prefix, sort))}
     own = draw(st.sampled_from(("same", name, name, name)))
     named: dict[str, Any] = {"name": f"${{schema.metadata.name}}-{own}"}
+    if draw(st.integers(0, 19)) == 0:
+        named["name"] = f"${{schema.spec.on ? schema.metadata.name + '-{own}' : ''}}"
     places = [f"{prefix}-b", "${schema.spec.place}"]
     place = draw(st.sampled_from(places if is_cluster else ["", "", *places]))
     if place and sort != "role":
         named["namespace"] = place
     if draw(st.integers(0, 3)) == 0:
         named["labels"] = "${schema.spec.?labels.orValue({})}"
+    elif draw(st.integers(0, 9)) == 0:
+        named["annotations"] = "${schema.spec.any}"
     data = {"own": "${schema.spec.word}"} | {
         f"read{index}": f"${{{read}}}" for index, read in enumerate(reads)
     }
@@ -151,6 +196,10 @@ def _node(
         data["quotient"] = "${string(10 / schema.spec.size)}"
     if draw(st.integers(0, 4)) == 0:
         data["identity"] = "${schema.metadata.uid}"
+    if draw(st.integers(0, 4)) == 0:
+        data["optional"] = "${schema.spec.word == 'w' ? 'w' : omit()}"
+    if draw(st.integers(0, 9)) == 0:
+        data["untyped"] = "${schema.spec.any.?key.orValue('none')}"
     node: KubeObject = {"id": name, "template": _template(sort, named, data)}
     if sort == "plain" and draw(st.integers(0, 4)) == 0:
         conditions = [f"${{{name}.data.own == 'w'}}", f"${{{name}.data.own == string(1 / 0)}}"]
@@ -192,6 +241,14 @@ def _template(sort: str, metadata: KubeObject, data: KubeObject) -> KubeObject:
             spec = {"selector": {"matchLabels": labels}, "template": pod}
             head = {"apiVersion": "apps/v1", "kind": "Deployment"}
             return {**head, "metadata": metadata, "spec": spec}
+        case "claim":
+            requests = {"storage": "${schema.spec.storage}"}
+            spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": requests}}
+            head = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+            return {**head, "metadata": metadata, "spec": spec}
+        case "free":
+            free = "${schema.spec.?labels.orValue({})}"
+            return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": free}
         case _:
             return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
@@ -220,6 +277,18 @@ def _nested(draw: st.DrawFn, prefix: str, group: str, siblings: list[KubeObject]
         node["template"]["metadata"]["name"] += "-${word}"
         spec["word"] = "${word}"
     return node
+
+
+@st.composite
+def _core(draw: st.DrawFn, group: str) -> KubeObject:
+    spec: KubeObject = {"word": "${schema.spec.word}", "size": "${schema.spec.size}"}
+    if draw(st.booleans()):
+        spec["any"] = "${schema.spec.any}"
+    if draw(st.integers(0, 4)) == 0:
+        spec["size"] = "${schema.spec.any.?key.orValue(1)}"
+    metadata = {"name": "${schema.metadata.name}-c"}
+    head = {"apiVersion": f"{group}/v1", "kind": "Core"}
+    return {"id": "core", "template": {**head, "metadata": metadata, "spec": spec}}
 
 
 def _definition(

@@ -95,9 +95,17 @@ def test_a_redirect_leads_nowhere(address: str, stage: Stage) -> None:
     assert outcome.error == "git-redirected"
 
 
-@pytest.mark.parametrize("how", ["abilities", "refs", "remarks"])
-def test_a_server_that_never_ends_is_left(how: str, stage: Stage) -> None:
-    with endless_server(how) as url:
+def test_a_server_that_never_ends_its_remarks_is_left(stage: Stage) -> None:
+    with endless_server("remarks") as url:
         (outcome,) = follow(stage, [Question(url, MAIN, seconds=4)])
     assert outcome.error in ("git-timeout", "git-too-large", "git-failed")
     assert outcome.seconds < 15
+
+
+@pytest.mark.parametrize("how", ["abilities", "refs"])
+def test_endless_refs_cost_little_memory(how: str, stage: Stage) -> None:
+    with endless_server(how) as url:
+        (outcome,) = follow(stage, [Question(url, MAIN)])
+    assert outcome.error == "git-too-many-refs"
+    assert "ref.branch" in outcome.report["error"][3]
+    assert outcome.report["git_kib"] < 160 << 10

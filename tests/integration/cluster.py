@@ -9,7 +9,7 @@ passes in no time. What a test makes fail is a `Fault`: it decides by the reques
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import orjson
 
 from kro_gitops.app.process import install_crds
+from kro_gitops.engine.authority import Authorities, ControllerAuthority
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.engine import Engine, EngineSettings
 from kro_gitops.engine.crd.own import own_crds
@@ -26,6 +27,7 @@ from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.requests import Request
 from kro_gitops.kube.responses import error_of
 from kro_gitops.kube.transport import Transport, decode_json
+from kro_gitops.source.api.crd import git_source_crd, source_inventory_crd
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.authentication.certificates import ensure_keys
@@ -60,7 +62,9 @@ class InProcessTransport(Transport):
         """Return the requests that asked for a change, leases and events apart."""
         return [each for each in self.sent if each.method != "GET"]
 
-    async def _send_once(self, request: Request, _repetition: int) -> Any:
+    async def send_once(self, request: Request, repetition: int) -> Any:
+        """Let the API server answer a request."""
+        del repetition
         answer = await self._answer(request)
         assert isinstance(answer, Response), "a watch is a stream"
         return decode_json(request, answer.body)
@@ -104,6 +108,7 @@ class Controllers:
 
     cluster: "InProcessCluster"
     rules: EngineSettings = field(default_factory=EngineSettings)
+    authorities: Authorities = field(default_factory=ControllerAuthority)
     engine: Engine | None = None
     _task: asyncio.Task[None] | None = None
 
@@ -111,7 +116,8 @@ class Controllers:
         """Start the controllers with empty caches and wait until they are ready."""
         client = self.cluster.client
         discovery = Discovery(self.cluster.transport)
-        self.engine = Engine(EngineContext(client, discovery), self.rules)
+        context = EngineContext(client, discovery, authorities=self.authorities)
+        self.engine = Engine(context, self.rules)
         self._task = asyncio.create_task(self.engine.run(), name="controllers")
         await self.engine.wait_ready()
 
@@ -133,7 +139,8 @@ class InProcessCluster:
 
     def __init__(self, folder: Path) -> None:
         keys = ensure_keys(folder / "keys", now())
-        server = APIServerComponents(Store(), keys, _TOKEN, accounts=False)
+        self.store = Store()
+        self.server = server = APIServerComponents(self.store, keys, _TOKEN, accounts=False)
         server.open(_ADDRESS)
         server.create_bootstrap_objects(6443)
         self._manager = server.background(None, "")
@@ -146,7 +153,21 @@ class InProcessCluster:
 
     async def install(self) -> None:
         """Install the CRDs of the product."""
-        await install_crds(self.client, self._discovery, own_crds())
+        await install_crds(
+            self.client, self._discovery, (*own_crds(), git_source_crd(), source_inventory_crd())
+        )
+
+    def lose(self, ref: ObjectRef) -> None:
+        """Remove an object at once, finalizers or not (kubernetes/kubernetes#77988)."""
+        for bucket in self.store.buckets():
+            record = self.store.get(bucket, ref.namespace, ref.name)
+            if record is not None and orjson.loads(record.value)["kind"] == ref.kind.kind:
+                value = orjson.loads(record.value)
+                value["metadata"]["resourceVersion"] = str(self.store.version + 1)
+                last = replace(record, version=self.store.version + 1, value=orjson.dumps(value))
+                self.store.delete(bucket, last)
+                return
+        raise KeyError(str(ref))
 
     async def close(self) -> None:
         """End the cluster's own controllers."""

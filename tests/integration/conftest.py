@@ -5,13 +5,14 @@ A test is a coroutine function that takes a `Scene`; it runs in a loop of its ow
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from tests import virtual_time
 from tests.integration.cluster import Controllers, InProcessCluster
+from tests.integration.sources import SourceScene
 
 Scene = Callable[[InProcessCluster, Controllers], Awaitable[None]]
 
@@ -38,3 +39,11 @@ def play(key_folder: Path) -> Callable[[Scene], None]:
             await cluster.close()
 
     return lambda scene: virtual_time.run(played(scene))
+
+
+@pytest.fixture
+async def sources(tmp_path: Path, key_folder: Path) -> AsyncIterator[SourceScene]:
+    """Give a source controller at work, in real time."""
+    scene = await SourceScene.open(tmp_path, key_folder)
+    yield scene
+    await scene.close()

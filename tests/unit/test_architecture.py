@@ -23,7 +23,7 @@ PACKAGES = {
 SHELL = {
     *(f"kro_gitops.{name}" for name in ("__main__", "cli", "app", "local", "server")),
     *("kro_gitops.telemetry.logs", "kro_gitops.telemetry.metrics"),
-    *(f"kro_gitops.control.{name}" for name in ("leader_election", "leadership", "loop")),
+    *(f"kro_gitops.control.{name}" for name in ("leader_election", "leadership", "loop", "slots")),
     *("kro_gitops.control.schedule", "kro_gitops.engine.controllers"),
     *(f"kro_gitops.kube.{name}" for name in ("access_review", "client", "credentials")),
     *(
@@ -34,7 +34,8 @@ SHELL = {
     *(
         f"kro_gitops.source.git.{name}"
         for name in (
-            *("fetch", "objects", "github_app", "json_api", "locks", "auth", "mirror"),
+            *("fetch", "objects", "github_app", "json_api", "locks", "auth", "mirror", "memory"),
+            "storage",
             *("resolve", "process", "cat_file", "repository", "verify", "session", "http"),
         )
     ),
@@ -43,7 +44,8 @@ SHELL = {
         f"kube_sandbox.{name}"
         for name in ("__init__", "__main__", "command", "process", "wiring", "server")
     ),
-    *("kube_sandbox.controllers.manager", "kube_sandbox.authentication.certificates"),
+    *(f"kube_sandbox.authentication.{name}" for name in ("certificates", "private_files")),
+    "kube_sandbox.controllers.manager",
     *(f"kube_sandbox.storage.{name}" for name in ("journal", "snapshots", "store_file")),
     *("kube_sandbox.http.server", "kube_sandbox.http.watch_stream"),
 }

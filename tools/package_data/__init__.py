@@ -1,5 +1,5 @@
 """
-What the package knows of one version of Kubernetes, written anew from that version.
+Generate what the packages know about one version of Kubernetes.
 
     tools/kube/build.sh etcd kube-apiserver
     python -m tools.package_data.NAME [--data FOLDER]

@@ -1,5 +1,5 @@
 """
-Write the catalogue of built-in kinds anew, as a real API server publishes them.
+Write the catalogue of built-in kinds as a real API server publishes them.
 
 Starts an API server, reads discovery and the OpenAPI v3 documents, stops it, and writes what
 `kube_objects.builtins.catalog` reads: an index, one file per group and version, and one
@@ -23,7 +23,8 @@ from tools.cluster.control_plane import ControlPlane, control_plane, leave_on_si
 from tools.cluster.parts import ToolError
 from tools.cluster.plane import START_LIMIT
 
-DATA = Path(__file__).resolve().parents[2] / "kro_gitops" / "objects" / "builtins" / "data"
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "packages/kube-objects/src/kube_objects/builtins/data"
 
 REF_PREFIX = "#/components/schemas/"
 # Components of this package are used by every document; they are kept once.

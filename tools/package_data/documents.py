@@ -1,10 +1,11 @@
 """
-Write anew what the embedded API server serves without thinking: documents of a real one.
+Write the documents of a real API server that the sandbox serves as they are.
 
 Starts an API server, reads its discovery, its OpenAPI documents, its version and the objects it
-makes for itself, stops it, and writes what `kube_sandbox` reads. A custom kind is
-made for a moment, since what the documents of all custom kinds have in common is taken from its.
-The same server gives the same bytes.
+creates for itself, stops it, and writes what `kube_sandbox` reads. A custom kind is created for a
+moment, since what the documents of all custom kinds have in common is taken from its. Of schemas
+only that is written which the catalogue of built-in kinds leaves out, so `catalog` runs first. The
+same server gives the same bytes.
 
     tools/kube/build.sh etcd kube-apiserver && python -m tools.package_data.documents
 """
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kube_objects.builtins.catalog import Catalog, catalog
 from tools.cluster.control_plane import ControlPlane, control_plane, leave_on_signals
 from tools.cluster.parts import ToolError
 from tools.cluster.plane import START_LIMIT
@@ -124,7 +126,7 @@ def read_files(server: ControlPlane) -> dict[str, bytes]:
     server.send("POST", CRDS, compact(DEFINITION).encode(), "application/json")
     wait_for(lambda: CUSTOM in server.get("openapi/v3")["paths"], "the custom document")
     documents["custom"] = compact(common_parts(server.get(f"openapi/v3/{CUSTOM}"))).encode()
-    index, packed = pack(documents)
+    index, packed = pack(documents, catalog)
     return {
         "discovery.json": lines(discovery),
         "objects.json": lines({"objects": objects}),
@@ -209,17 +211,55 @@ def by_name(parameters: Mapping[str, Json]) -> Json:
     return found
 
 
-def pack(documents: Mapping[str, bytes]) -> tuple[Json, bytes]:
+def pack(documents: Mapping[str, bytes], catalog: Catalog) -> tuple[Json, bytes]:
     """Return where each document is, with its hash, and all of them packed together."""
+    rests: Json = {}
+    parts: dict[str, bytes] = {}
+    for path, text in documents.items():
+        content = json.loads(text)
+        holder = content if path == "custom" else content["components"]
+        key = "components" if path == "custom" else "schemas"
+        if key in holder:
+            known = catalog.components(path.partition("/")[2])
+            for name, schema in holder[key].items():
+                rest = left_out(schema, known.get(name))
+                # A schema that is another one here stays where it is.
+                holder[key][name] = None if rests.setdefault(name, rest) == rest else schema
+        parts[path] = compact(content).encode()
+    parts["schemas"] = compact(rests).encode()
     index: Json = {}
     start = 0
-    for path, text in documents.items():
-        digest = hashlib.sha512(text).hexdigest().upper()
-        index[path] = {"start": start, "length": len(text), "hash": digest}
-        start += len(text)
+    for path, part in parts.items():
+        digest = hashlib.sha512(documents.get(path, part)).hexdigest().upper()
+        index[path] = {"start": start, "length": len(part), "hash": digest}
+        start += len(part)
     # The window must hold all of it: what documents have in common is most of them.
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23}]
-    return index, lzma.compress(b"".join(documents.values()), filters=filters)
+    return index, lzma.compress(b"".join(parts.values()), filters=filters)
+
+
+def left_out(schema: Json, known: Json | None) -> Json:
+    """Return the part of a schema that the catalogue does not have."""
+    if known is None:
+        return schema
+    found: Json = {}
+    for key, value in schema.items():
+        rest: Json
+        if key == "properties":
+            others = known.get(key, {})
+            rests = {name: left_out(part, others.get(name)) for name, part in value.items()}
+            rest = {name: part for name, part in rests.items() if part or name not in others}
+        elif key in ("items", "additionalProperties") and isinstance(value, dict):
+            rest = left_out(value, known.get(key))
+        elif key == "allOf" and value == [{"$ref": known.get("$ref")}]:
+            continue  # the catalogue writes it as a plain reference
+        else:
+            if known.get(key) != value:
+                found[key] = value
+            continue
+        if rest or key not in known:
+            found[key] = rest
+    return found
 
 
 def wait_for(read: Callable[[], Found], what: str) -> Found:

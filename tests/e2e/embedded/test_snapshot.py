@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.cli.arguments import VERBS
+from kro_gitops.cli.verbs import VERBS
 from tests.command import Outcome
 from tests.e2e.embedded.conftest import PATHS, Run, Start, User
 from tests.git_repositories import GitRepository

@@ -16,8 +16,11 @@ from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster, WriteOptions
 from kube_objects.refs import KubeObject
 from tests.connection import connect
+from tests.e2e.following.world import Git, SourceWorld
 from tests.e2e.scenarios.controllers import OURS, Flag, start_controller, version_of
 from tests.e2e.scenarios.world import World
+from tests.git_http_server import http_server
+from tools.cluster.plane import Plane
 
 T = TypeVar("T")
 
@@ -51,6 +54,30 @@ async def staged(
             world = World(opened.client, controller, target=named, version=version_of(named))
             await world.open()
             yield world
+
+
+@asynccontextmanager
+async def following(
+    plane: Plane, folder: Path, *, through: Path | None = None
+) -> AsyncIterator[SourceWorld]:
+    """Give a world whose controller keeps what it fetched when it is started again."""
+    root = folder / "repositories"
+    root.mkdir()
+    flags = {
+        **AS_INSTALLED,
+        "sources": True,
+        "allow_private_networks": True,
+        "allow_plain_http": True,
+    }
+    flags["storage_path"] = str(folder / "storage")
+    with http_server(root) as server:
+        kubeconfig = through or plane.kubeconfig
+        controller = await asyncio.to_thread(start_controller, kubeconfig, OURS, **flags)
+        with controller:
+            async with connect(plane.kubeconfig) as opened:
+                world = SourceWorld(opened.client, controller, Git(root, server))
+                await world.open()
+                yield world
 
 
 async def insist(action: Callable[[], Awaitable[T]], within: float = LIMIT) -> T:

@@ -19,14 +19,11 @@ from kro_gitops.kube.api import Selection
 from kro_gitops.kube.informer import Informer
 from kro_gitops.source.api.resources import SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind
-from tests.connection import connect
 from tests.e2e.faults.accounts import OWN_WORK, Account, rule
 from tests.e2e.faults.growing import Growing, SourceBystanders
-from tests.e2e.faults.stage import AS_INSTALLED, FULL, often
-from tests.e2e.following.world import CONFIG_MAP, Git, SourceWorld, config_map
-from tests.e2e.scenarios.controllers import OURS, start_controller
+from tests.e2e.faults.stage import FULL, following, often
+from tests.e2e.following.world import CONFIG_MAP, SourceWorld, config_map
 from tests.e2e.scenarios.world import condition
-from tests.git_http_server import http_server
 from tools.cluster.parts import Part
 from tools.cluster.plane import Plane
 
@@ -36,30 +33,6 @@ IN_FULL = pytest.mark.skipif(not FULL, reason="disturbs a whole cluster; in test
 LONGEST = 4.0  # seconds that a controller lives: long enough to begin and get into work
 MOMENTS = ("blind", "sync", "fetch", "inventory", "object")
 BRIEF = 0.04  # seconds: as long as a few requests take
-
-
-@asynccontextmanager
-async def following(
-    plane: Plane, folder: Path, *, through: Path | None = None
-) -> AsyncIterator[SourceWorld]:
-    """Give a world whose controller keeps what it fetched when it is started again."""
-    root = folder / "repositories"
-    root.mkdir()
-    flags = {
-        **AS_INSTALLED,
-        "sources": True,
-        "allow_private_networks": True,
-        "allow_plain_http": True,
-    }
-    flags["storage_path"] = str(folder / "storage")
-    with http_server(root) as server:
-        kubeconfig = through or plane.kubeconfig
-        controller = await asyncio.to_thread(start_controller, kubeconfig, OURS, **flags)
-        with controller:
-            async with connect(plane.kubeconfig) as opened:
-                world = SourceWorld(opened.client, controller, Git(root, server))
-                await world.open()
-                yield world
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from kro_gitops.kube.api import Cluster
 from tests.e2e.conftest import _start
 from tests.e2e.following.world import Git, SourceWorld
 from tests.e2e.scenarios.controllers import Controller, start_controller
-from tests.git_http_server import http_server
 from tools.cluster.plane import Plane
 from tools.cluster.targets import may_be_missing
 
@@ -36,14 +35,6 @@ def pytest_runtest_makereport(
     if report.failed and isinstance(world, SourceWorld):
         report.sections.append(("End of the controller's log", world.controller.tail(80)))
     return report
-
-
-@pytest.fixture(scope="session")
-def git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Git]:
-    """Serve repositories over plain HTTP, to anybody."""
-    root = tmp_path_factory.mktemp("repositories")
-    with http_server(root) as server:
-        yield Git(root, server)
 
 
 @pytest.fixture(scope="session")

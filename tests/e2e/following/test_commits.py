@@ -2,9 +2,12 @@
 From a commit to the cluster: the first sync, changes, moves, renames, deletions.
 """
 
+import json
+
 from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld, config_map
 from tests.e2e.scenarios.world import annotations
+from tests.git_repositories import Person
 
 
 async def test_a_repository_becomes_a_definition_an_instance_and_its_child(
@@ -24,6 +27,19 @@ async def test_a_repository_becomes_a_definition_an_instance_and_its_child(
     assert marks["gitops.kro.run/revision"] == commit
     last = source["status"]["history"][0]
     assert (last["result"], last["created"], last["author"]) == ("Healthy", 2, "Alice")
+
+
+async def test_a_token_in_a_commit_is_shown_nowhere(world: SourceWorld) -> None:
+    token = "ghp_" + "x1Y2" * 9
+    author = Person(f"Ada {token}", "ada@example.com")
+    commit = world.commit({"a.yaml": config_map("a", b="1")}, f"Use {token}", author=author)
+    await world.follow()
+    source = await world.ready(commit)
+    assert source["status"]["commit"]["message"] == "Use ***"
+    last = source["status"]["history"][0]
+    assert (last["author"], last["message"]) == ("Ada ***", "Use ***")
+    assert token not in json.dumps(source)
+    assert token not in world.controller.tail(1000)
 
 
 async def test_a_merged_change_reaches_the_child(world: SourceWorld) -> None:

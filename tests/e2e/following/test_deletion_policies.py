@@ -76,10 +76,12 @@ async def test_what_a_source_made_stays_if_that_is_the_policy(
     await world.gone(world.source_ref())
     await without_inventories(world)
     await stays(world, named(world, "a"), {"color": "blue"})
-    await world.settled(world.front())
+    # Without its source nobody says as whom the instance acts: it stays as it is until then.
+    await stays(world, named(world, "front-settings"), {"color": "blue"})
     # Whoever follows the repository next takes it over, without a word.
     await world.follow("next")
     await world.ready(name="next")
+    await world.settled(world.front())
     after = await world.get(world.front())
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert annotations(after)[SOURCE] == f"{world.namespace}/next"

@@ -110,6 +110,19 @@ def test_the_first_state_of_a_definition_is_no_change(metrics: Metrics) -> None:
     assert len(lines(metrics, "rgd_state_transitions_total")) == 1
 
 
+def test_the_time_of_expressions_is_counted_by_kind_and_namespace(metrics: Metrics) -> None:
+    observer = counting(metrics)
+    observer.evaluated(CORNER, "kiosks", 0.5)
+    observer.evaluated(CORNER, "kiosks", 0.25)
+    observer.evaluation_stopped(CORNER, "kiosks")
+    (line,) = lines(metrics, "kro_gitops_evaluation_cpu_seconds_total")
+    assert f'gvr="{GVR}"' in line
+    assert 'namespace="town"' in line
+    assert line.endswith(" 0.75")
+    (line,) = lines(metrics, "kro_gitops_evaluation_stopped_total")
+    assert line.endswith(" 1.0")
+
+
 def test_a_pass_tells_what_became_of_its_nodes(metrics: Metrics) -> None:
     made = graph(
         definition(
@@ -230,8 +243,8 @@ async def test_watches_of_external_objects_are_counted_and_dropped(metrics: Metr
     reader: Any = None  # nothing is served, so nothing is read
     watches = Watches(reader, lambda key, delay=0.0: None)
     gauges = WatchMetrics(metrics, plurals)
-    watches.watch_set.look(CORNER, ObjectWatch(KIOSK, "town", "other"))
-    watches.watch_set.look(
+    watches.router.watch_set.look(CORNER, ObjectWatch(KIOSK, "town", "other"))
+    watches.router.watch_set.look(
         CORNER, SelectorWatch(KIOSK, "town", Selector.parse({"matchLabels": {"a": "b"}}))
     )
     gauges.update(watches)
@@ -243,7 +256,7 @@ async def test_watches_of_external_objects_are_counted_and_dropped(metrics: Metr
     assert lines(metrics, "dynamic_controller_instance_watch_count") == [
         f'dynamic_controller_instance_watch_count{{parent_gvr="{GVR}"}} 1.0'
     ]
-    watches.watch_set.forget(CORNER)
+    watches.router.watch_set.forget(CORNER)
     gauges.update(watches)
     assert lines(metrics, name) == []
     assert lines(metrics, "dynamic_controller_instance_watch_count") == []

@@ -23,13 +23,15 @@ def test_sizes_and_limits_reach_the_engine() -> None:
             rgd_max_collection_dimension_size="3",
             rgd_max_graph_revisions="2",
             evaluation_limit="20ms",
+            instance_evaluation_limit="2s",
         )
     )
     # The same limit when a definition is read and when an instance grows.
     assert rules.options.max_collection_size == rules.instances.collection_size == 7
     assert rules.options.max_dimensions == 3
     assert rules.definitions.keeps_revisions == 2
-    assert rules.instances.evaluation_limit == 0.02
+    assert rules.instances.evaluation.expression == 0.02
+    assert rules.instances.evaluation.instance == 2.0
 
 
 def test_each_queue_has_its_own_workers() -> None:
@@ -72,9 +74,9 @@ def test_what_is_dangerous_is_off_unless_it_is_asked_for() -> None:
 
 
 def test_taking_over_is_a_choice() -> None:
-    assert engine_settings(settings(adoption_policy="adopt")).instances.adopts
-    others = engine_settings(settings()).instances.adopts
-    assert others is False
+    for policy in ("never", "refuse", "adopt"):
+        assert engine_settings(settings(adoption_policy=policy)).instances.adoption == policy
+    assert engine_settings(settings()).instances.adoption == "refuse"
 
 
 def test_requests_are_limited_only_if_that_is_asked_for() -> None:

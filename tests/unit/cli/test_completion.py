@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli.arguments import VERBS
+from kro_gitops.cli.verbs import VERBS
 from tests.command import run
 
 SHELLS = ("bash", "zsh", "fish")

@@ -117,7 +117,38 @@ def test_a_crd_is_what_a_cluster_takes(path: Path) -> None:
     assert run("validate", "crd.yaml", "sample.yaml").code == 0
 
 
-@pytest.mark.parametrize("what", ["crd", "instance"])
+def test_a_role_is_the_example_of_the_deployment() -> None:
+    example = EXAMPLES.parents[1] / "deploy" / "examples" / "aggregated-role.yaml"
+    text = generated("role", EXAMPLES / "rgds" / "webapp.yaml")
+    assert yaml.safe_load(text) == yaml.safe_load(example.read_text(encoding="utf-8"))
+
+
+def test_a_role_reads_external_objects_and_writes_children() -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    resources = [
+        {"id": "login", "externalRef": secret},
+        {"id": "ours", "template": config},
+        {"id": "theirs", "externalRef": {**config, "metadata": {"name": "other"}}},
+        {"id": "role", "template": role},
+    ]
+    Path("rgd.yaml").write_text(json.dumps(definition(*resources)), encoding="utf-8")
+    text = generated("role", "rgd.yaml")
+    children = {
+        (rule["apiGroups"][0], *rule["resources"]): rule["verbs"]
+        for rule in yaml.safe_load(text)["rules"][3:]
+    }
+    read = ["get", "list", "watch"]
+    assert children == {
+        ("", "secrets"): read,
+        ("", "configmaps"): [*read, "create", "patch", "delete"],
+        ("rbac.authorization.k8s.io", "roles"): [*read, "create", "patch", "delete"],
+    }
+    assert "resources: # and every permission that these roles grant\n" in text
+
+
+@pytest.mark.parametrize("what", ["crd", "instance", "role"])
 def test_json_says_the_same_as_yaml(what: str) -> None:
     path = DEFINITIONS[0]
     assert run("generate", what, path, "-o", "json").json == yaml.safe_load(generated(what, path))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli.arguments import VERBS
+from kro_gitops.cli.verbs import VERBS
 from tests.command import EXAMPLES, run
 
 WEBAPP = EXAMPLES / "rgds" / "webapp.yaml"
@@ -97,3 +97,14 @@ def test_a_missing_file_is_a_problem_of_one_line(words: list[str | Path]) -> Non
     said = ended.out + ended.err
     assert "nowhere.yaml" in said
     assert "does not exist" in said or "No such file" in said
+
+
+@pytest.mark.parametrize("words", [("run",), ("render", ".")])
+def test_settings_that_are_wrong_do_not_control_the_terminal(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KRO_GITOPS_TRACKING_MODE", "\x1b[31mred")
+    done = run(*words)
+    assert done.code == 64
+    assert "\x1b" not in done.err
+    assert f"Try 'kro-gitops {words[0]} --help'." in done.err

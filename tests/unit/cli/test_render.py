@@ -260,31 +260,6 @@ def test_a_file_can_be_written_for_each_child() -> None:
     assert (metadata["name"], metadata["namespace"]) == ("front", "shop")
 
 
-EVIL = ["../../../evil", "/etc/evil", "..", ".", "a/../../b", "x\n---\nkind: Evil", "\x1b[31m", ""]
-
-
-@pytest.mark.parametrize("name", EVIL, ids=map(repr, EVIL))
-def test_no_name_leads_out_of_the_folder(name: str, folder: Path) -> None:
-    # An instance that is called so is not read at all; a child's name is only known later.
-    own = "x" if name in (".", "..", "") else name
-    write(
-        "all.yaml",
-        definition(resource("cm", config_map("${schema.spec.name}")), spec={"name": "string"}),
-        instance({"name": name}, name=own, namespace=own),
-    )
-    run("render", "all.yaml", "--out", "deep/down/out")
-    assert len(files_below("deep/down/out")) == 1
-    assert sorted(path.name for path in folder.iterdir()) == ["all.yaml", "deep"]
-    assert [path.name for path in (folder / "deep").iterdir()] == ["down"]
-    assert [path.name for path in (folder / "deep/down").iterdir()] == ["out"]
-
-
-def test_a_long_name_makes_a_file_all_the_same() -> None:
-    write("all.yaml", definition(resource("cm", config_map("x" * 5000))), instance())
-    assert run("render", "all.yaml", "--out", "out").code == 0
-    assert len(files_below("out")) == 1
-
-
 @pytest.mark.parametrize("link", ["out/shop", "out/shop/webapp-front", "out/shop/webapp-front/x"])
 def test_links_in_the_folder_are_not_followed(link: str, folder: Path) -> None:
     outside = folder / "outside"
@@ -301,7 +276,9 @@ def test_links_in_the_folder_are_not_followed(link: str, folder: Path) -> None:
 
 
 def test_children_of_instances_with_the_same_file_name_do_not_overwrite_each_other() -> None:
-    other = definition(resource("cm", config_map("Same")), group="other.example.com")
+    elsewhere = config_map("same")
+    elsewhere["metadata"]["namespace"] = "elsewhere"
+    other = definition(resource("cm", elsewhere), group="other.example.com")
     other["metadata"]["name"] = "other"
     twin = {**instance(), "apiVersion": "other.example.com/v1"}
     write("all.yaml", definition(resource("cm", config_map("same"))), instance(), other, twin)
@@ -321,13 +298,23 @@ def test_a_folder_that_cannot_be_made_is_a_problem_of_one_line() -> None:
     assert "Traceback" not in done.err
 
 
-def test_an_evil_name_cannot_add_a_document() -> None:
-    write(
-        "all.yaml", definition(resource("cm", config_map("x"))), instance(name="x\n---\na: b\x1b")
-    )
+def test_what_the_api_server_would_not_accept_is_not_rendered() -> None:
+    made = definition(resource("cm", config_map("${schema.metadata.name}")))
+    write("all.yaml", made, instance(name="x\n---\na: b\x1b"), instance(name="fine"))
     done = run("render", "all.yaml")
-    assert len(documents(done.out)) == 1
-    assert "\x1b" not in done.out + done.err
+    assert done.code == 1
+    assert "error[invalid-name]" in done.err
+    assert "\x1b" not in done.err
+    assert [each["metadata"]["name"] for each in documents(done.out)] == ["fine"]
+
+
+def test_one_instance_is_rendered_as_among_the_others() -> None:
+    made = definition(resource("cm", config_map("shared")))
+    write("all.yaml", made, instance(name="first"), instance(name="second"))
+    done = run("render", "all.yaml", "--instance", "second")
+    assert done.code == 1
+    assert "error[foreign-applyset]: Kiosk town/second:" in done.err
+    assert documents(done.out) == []
 
 
 def test_a_pipe_as_data_is_refused_and_not_waited_for() -> None:

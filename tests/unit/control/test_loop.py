@@ -11,11 +11,12 @@ from kro_gitops.control.backoff import Backoff
 from kro_gitops.control.loop import Loop, LoopSettings, ReconcileReport
 from kro_gitops.control.outcome import DONE, Level, Result, RetryDelays
 from kro_gitops.control.workqueue import WorkItem, WorkQueue
-from kro_gitops.errors import NotYet, Unavailable
+from kro_gitops.errors import ClusterUnavailable, NotYet, Unavailable
 from kro_gitops.kube.api import Identity
 from kube_objects.errors import RefusedError
 from tests.virtual_time import run
 
+ALICE = Identity("alice")
 PACE = RetryDelays(later=3.0, backoff=Backoff(first=1.0, cap=8.0, spread=0.0))
 SETTINGS = LoopSettings(workers=2, time_limit=100.0, grace=10.0, pace=PACE)
 
@@ -139,11 +140,30 @@ class TestWork:
         async def script(loop: Loop[str]) -> None:
             for _ in range(5):
                 loop.add("a")
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(0.6)
             await asyncio.sleep(10)
 
         # What came in meanwhile is one more time.
         assert Story(reconcile).play(script) == [(0, "a"), (2, "a"), (4, "a")]
+
+    def test_that_never_waits_does_not_keep_other_tasks_from_running(self) -> None:
+        done: list[str] = []
+
+        async def reconcile(work: WorkItem[str]) -> Result:
+            done.append(work.key)
+            return DONE
+
+        async def script(loop: Loop[str]) -> None:
+            for number in range(100):
+                loop.add(f"a{number}")
+            for _ in range(5):
+                await asyncio.sleep(0)
+            done.append("other task")
+            await asyncio.sleep(1)
+
+        Story(reconcile).play(script)
+        assert len(done) == 101
+        assert done.index("other task") < 20
 
     def test_is_done_as_the_identity_that_was_given(self) -> None:
         seen: list[Identity | None] = []
@@ -355,3 +375,51 @@ def test_many_keys_of_one_kind_do_not_starve_another() -> None:
 
     taken = {key: when for when, key in story.play(script)}
     assert taken["b"] == 11
+
+
+def test_a_group_that_hangs_leaves_workers_to_others_and_is_served_to_the_end() -> None:
+    async def reconcile(work: WorkItem[str]) -> Result:
+        await asyncio.sleep(50.0 if work.key.startswith("h") else 1.0)
+        return DONE
+
+    watcher = Watcher()
+    queue: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=4)
+    loop = Loop(queue, reconcile, LoopSettings(workers=4), watcher)
+
+    async def both() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(loop.run())
+            for number in range(6):
+                loop.add(f"h{number}")
+            await asyncio.sleep(10)
+            loop.add("other")
+            await asyncio.sleep(200)
+            loop.stop()
+
+    run(both())
+    when = {key: at for at, key in watcher.taken_at}
+    assert when["other"] == 10.0
+    assert [when[f"h{number}"] for number in range(6)] == [0.0, 0.0, 50.0, 50.0, 100.0, 100.0]
+
+
+def test_what_an_outage_made_fail_is_retried_as_soon_as_it_is_over() -> None:
+    async def reconcile(work: WorkItem[str]) -> Result:
+        if asyncio.get_running_loop().time() < 100:
+            error = ClusterUnavailable if work.key == "outage" else Unavailable
+            raise error("code", "down")
+        return DONE
+
+    settings = LoopSettings(workers=2, pace=RetryDelays(backoff=Backoff(64.0, 1000.0, spread=0.0)))
+    story = Story(reconcile, settings)
+
+    async def script(loop: Loop[str]) -> None:
+        loop.add("outage", ALICE)
+        loop.add("else")
+        await asyncio.sleep(110)
+        loop.retry_after_outage()
+        await asyncio.sleep(1000)
+
+    taken = story.play(script)
+    assert [at for at, key in taken if key == "outage"] == [0.0, 64.0, 110.0]
+    assert [at for at, key in taken if key == "else"] == [0.0, 64.0, 192.0]
+    assert {each.identity for each in story.watcher.reports if each.key == "outage"} == {ALICE}

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from kro_gitops.control.backoff import Backoff
@@ -39,6 +41,7 @@ AUTHORS = Outcome(None, forgets_failures=True, level=Level.WARNING, event=True, 
 WAITS = Outcome(3.0, level=Level.INFO)
 FAILED = Outcome(2.0, is_failure=True, level=Level.WARNING)
 LASTS = Outcome(8.0, is_failure=True, level=Level.ERROR, event=True)
+OUTAGE, LONG_OUTAGE = replace(FAILED, is_outage=True), replace(LASTS, is_outage=True)
 BUG = Outcome(2.0, is_failure=True, level=Level.ERROR, event=True, traceback=True)
 
 
@@ -50,10 +53,10 @@ BUG = Outcome(2.0, is_failure=True, level=Level.ERROR, event=True, traceback=Tru
         pytest.param(NotYet("c", "m"), 2, WAITS, id="not yet"),
         pytest.param(DataPending("c", "m"), 2, WAITS, id="data pending"),
         pytest.param(Unavailable("c", "m"), 2, FAILED, id="the world failed"),
-        pytest.param(ClusterUnavailable("c", "m"), 2, FAILED, id="the cluster failed"),
-        pytest.param(ClusterUnavailable("c", "m"), 4, LASTS, id="the cluster fails and fails"),
-        pytest.param(TimeoutError(), 2, FAILED, id="a time-out"),
-        pytest.param(ConnectionResetError(), 9, LASTS, id="a broken connection"),
+        pytest.param(ClusterUnavailable("c", "m"), 2, OUTAGE, id="the cluster failed"),
+        pytest.param(ClusterUnavailable("c", "m"), 4, LONG_OUTAGE, id="the cluster stays away"),
+        pytest.param(TimeoutError(), 2, OUTAGE, id="a time-out"),
+        pytest.param(ConnectionResetError(), 9, LONG_OUTAGE, id="a broken connection"),
         pytest.param(KeyError("x"), 2, BUG, id="a bug"),
     ],
 )

@@ -219,6 +219,17 @@ class TestGroups:
     def test_within_a_group_the_first_comes_first(self) -> None:
         assert take_all(added("a3", "a1", "a2")) == ["a3", "a1", "a2"]
 
+    def test_have_parts_that_take_turns(self) -> None:
+        found: WorkQueue[str] = WorkQueue(lambda key: key[0], part_of=lambda key: key[1])
+        for added_key in ("ax1", "ax2", "ax3", "ay1", "ay2", "bx1"):
+            found.add(added_key, None, 0)
+        found.discard("ay2")
+        taken = []
+        while (key := take(found)) is not None:
+            taken.append(key)
+            found.done(key, 0)
+        assert taken == ["ax1", "bx1", "ay1", "ax2", "ax3"]
+
     def test_that_come_and_go_do_not_jump_the_queue(self) -> None:
         found = added("a1", "a2", "a3", "b1")
         taken = []
@@ -359,3 +370,38 @@ def test_keys_need_not_be_grouped() -> None:
 
     assert work is not None
     assert work.key == "a"
+
+
+class TestShares:
+    def test_one_group_gets_at_most_half_of_the_workers(self) -> None:
+        found: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=8)
+        for number in range(20):
+            found.add(f"a{number}", None, 0)
+        assert len(take_all(found)) == 4
+
+    def test_another_group_finds_a_free_worker_though_nothing_is_given_back(self) -> None:
+        found: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=8)
+        for group in "abc":
+            for number in range(20):
+                found.add(f"{group}{number}", None, 0)
+            take_all(found)
+        found.add("d1", None, 1)
+        assert take(found, 1) == "d1"
+
+    def test_what_is_given_back_is_taken_by_those_who_wait(self) -> None:
+        found: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=2)
+        found.add("a1", None, 0)
+        found.add("a2", None, 0)
+        assert take_all(found) == ["a1"]
+        found.done("a1", 1)
+        assert take_all(found, 1) == ["a2"]
+
+    def test_a_single_worker_serves_all(self) -> None:
+        found: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=1)
+        for key in ("a1", "a2", "b1"):
+            found.add(key, None, 0)
+        taken = []
+        while (work := found.take(0)) is not None:
+            taken.append(work.key)
+            found.done(work.key, 0)
+        assert taken == ["a1", "b1", "a2"]

@@ -8,12 +8,13 @@ import pytest
 from kro_gitops.engine.conditions import (
     Evaluated,
     ReadyCondition,
-    evaluate,
+    evaluate_in_slices,
     parse_ready_conditions,
     with_ready,
     with_timestamps,
 )
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
+from kro_gitops.engine.plan.slices import finish
 from kro_gitops.engine.status import ALL_READY, IS_MANAGED, IS_RESOLVED, conditions_of, not_ready
 from kube_objects.conditions import FALSE, READY, TRUE, UNKNOWN, Condition, ConditionSet
 from tests.builders import config_map, definition, graph, instance, resource
@@ -31,7 +32,7 @@ def new(type_: str, status: str = "'True'", **more: str) -> str:
 def evaluated(*expressions: str, builtins: tuple[Any, ...] = (), **values: Any) -> Evaluated:
     made = graph(definition(resource("cm"), status={"conditions": list(expressions)}))
     known = {"schema": {**instance(), "status": {"state": "ACTIVE"}}, **values}
-    return evaluate(made.conditions, known, builtins, Evaluator(Bounds()))
+    return finish(evaluate_in_slices(made.conditions, known, builtins, Evaluator(Bounds())))
 
 
 def types(conditions: Any) -> list[str]:

@@ -11,7 +11,7 @@ from kro_gitops.engine.lost_instances import (
     was_deleted_without_cleanup,
 )
 from kro_gitops.engine.plan.children import Family, Rules
-from kro_gitops.metadata import FINALIZER
+from kro_gitops.metadata import FINALIZER, INSTANCE_NAMESPACE, SOURCE
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.builders import config_map, instance
 
@@ -53,6 +53,20 @@ def test_children_remember_what_it_takes_to_find_them() -> None:
     inventory = validate_inventory(last)
     assert inventory.group_kinds == {GroupKind("ConfigMap")}
     assert inventory.namespaces == {"country"}
+
+
+def test_children_remember_the_source_of_their_instance() -> None:
+    parent = instance(uid="u-1", annotations={SOURCE: "town/apps"})
+    (last,) = parents_of(KIOSK, [child(parent, "a")]).values()
+    assert last["metadata"]["annotations"][SOURCE] == "town/apps"
+
+
+def test_an_owner_reference_in_another_namespace_is_no_evidence() -> None:
+    """Only somebody else can have written it, to have children deleted that were left in place."""
+    left = child(instance(uid="u-1"), "left", "country")
+    forged = child(instance(uid="u-1", namespace="den"), "forged", "den")
+    forged["metadata"]["labels"][INSTANCE_NAMESPACE] = "town"
+    assert parents_of(KIOSK, [left, forged]) == {}
 
 
 def test_each_instance_is_remembered_by_its_own() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kro_gitops.engine.instance_metadata import is_suspended
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
 from kro_gitops.engine.status import (
     ALL_READY,
@@ -14,7 +15,6 @@ from kro_gitops.engine.status import (
     State,
     builtin,
     conditions_of,
-    is_suspended,
     not_managed,
     not_resolved,
     project,

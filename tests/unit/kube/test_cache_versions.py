@@ -109,7 +109,7 @@ def test_a_version_that_looks_otherwise_is_a_change_if_the_list_is_read_anew() -
     cache.replace([thing(5, spec={"color": "blue"}), thing(6, "b")], "7")
     fuller = thing(5, spec={"color": "blue", "size": "XL"})
     assert cache.replace([fuller, thing(6, "b")], "8") == []
-    [change] = cache.replace([fuller, thing(6, "b")], "8", anew=True)
+    [change] = cache.replace([fuller, thing(6, "b")], "8", has_new_schema=True)
     assert change.after == fuller
     assert change.before is not None
     assert change.before["spec"] == {"color": "blue"}

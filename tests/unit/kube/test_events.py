@@ -149,7 +149,7 @@ def test_an_object_with_too_much_news_is_cut_short() -> None:
     assert len(write_all(folding, 0)) == 1
     add(folding, 299, "early")
     add(folding, 301, "later")
-    assert [folded.happening.message for folded in write_all(folding, 301)] == ["later"]
+    assert [folded.key.message for folded in write_all(folding, 301)] == ["later"]
 
 
 def test_counts_of_an_object_without_tokens_wait_and_are_not_lost() -> None:
@@ -169,7 +169,7 @@ def test_counts_of_an_object_without_tokens_wait_and_are_not_lost() -> None:
 def test_the_oldest_is_dropped_from_a_full_queue() -> None:
     folding = EventAggregator(EventLimits(queued=2))
     add(folding, 0, "a", "b", "c")
-    assert [folded.happening.message for folded in write_all(folding, 0)] == ["b", "c"]
+    assert [folded.key.message for folded in write_all(folding, 0)] == ["b", "c"]
     assert folding.dropped == 1
 
 
@@ -185,7 +185,7 @@ def test_a_long_message_is_cut() -> None:
     folding = EventAggregator()
     add(folding, 0, "x" * 5000)
     (folded,) = write_all(folding, 0)
-    assert folded.happening.message == "x" * 1023 + "…"
+    assert folded.key.message == "x" * 1023 + "…"
 
 
 @dataclass(slots=True)

@@ -26,6 +26,11 @@ def web(resource: Resource, namespace: str = "shop", name: str = "web") -> Objec
     return ObjectRef(resource.kind, namespace, name)
 
 
+def json_patch(operation: str, path: str) -> requests.Request:
+    patch = JsonPatch([{"op": operation, "path": path, "value": 1}])
+    return requests.patch(POD, web(POD), patch, DEFAULT_WRITE)
+
+
 def manifest(namespace: str = "shop") -> KubeObject:
     metadata = {"name": "web", "namespace": namespace}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
@@ -149,6 +154,11 @@ def test_a_deletion_says_which_object_is_meant() -> None:
         pytest.param(
             requests.patch(POD, web(POD), JsonPatch([]), DEFAULT_WRITE), False, id="JSON patch"
         ),
+        pytest.param(json_patch("add", "/status"), True, id="a field is set"),
+        pytest.param(json_patch("replace", "/spec/a"), True, id="a field is replaced"),
+        pytest.param(json_patch("add", "/spec/list/-"), False, id="an item is appended"),
+        pytest.param(json_patch("add", "/spec/list/0"), False, id="an item is inserted"),
+        pytest.param(json_patch("test", "/spec/a"), False, id="a field is tested"),
     ],
 )
 def test_only_what_does_no_harm_is_repeated(request_: requests.Request, may_repeat: bool) -> None:

@@ -423,3 +423,17 @@ def test_a_node_that_fails_leaves_the_others_their_values() -> None:
 def test_an_annotation_that_is_no_text_is_for_the_server_to_reject(key: str) -> None:
     obj = instance(annotations={key: 5, "argocd.argoproj.io/tracking-id": 7}, labels={"a": 1})
     assert only(render(graph(definition(resource())), obj)).node == "cm"
+
+
+def test_what_is_applied_although_another_node_is_rejected_later() -> None:
+    named = {"name": "outside", "namespace": "town"}
+    outside = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named}
+    rendering = rendered(
+        {"id": "outside", "externalRef": outside},
+        resource("wrong", config_map("wrong", a="${outside.metadata.name + string(1 / 0)}")),
+        resource("one", config_map("one")),
+        resource("two", config_map("two", a="${one.metadata.name}")),
+    )
+    # The first pass is rejected when `two` would be applied; the next one need not wait for `one`.
+    assert [child.node for child in rendering.children] == ["one", "two"]
+    assert [failure.node for failure in rendering.failures] == ["wrong"]

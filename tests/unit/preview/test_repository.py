@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from kro_gitops.preview.repository import Repository, compile_repository
 from kro_gitops.source.files.manifests import read
 from kube_objects.builtins.catalog import catalog
@@ -41,9 +43,54 @@ def test_a_kind_defined_twice_names_the_first_place() -> None:
     second["metadata"]["name"] = "other"
     found = repository(definition(resource()), second)
     (finding,) = found.findings
-    assert finding.problem.code == "duplicate-kind"
+    assert finding.problem.code == "foreign-crd"
+    assert finding.problem.message == (
+        "failed to update CRD kiosks.kro.run: CRD is owned by another ResourceGraphDefinition kiosk"
+    )
     assert finding.origin.file == "1.yaml"
     assert "0.yaml:" in finding.problem.hint
+
+
+@pytest.mark.parametrize(("version", "kind"), [("v2", "Kiosk"), ("v1", "Kiosks")])
+def test_two_definitions_cannot_have_one_crd(version: str, kind: str) -> None:
+    second = definition(resource("other"), apiVersion=version, kind=kind)
+    second["metadata"]["name"] = "other"
+    wanted = {**instance(), "apiVersion": f"kro.run/{version}", "kind": kind}
+    found = repository(definition(resource()), second, wanted)
+    assert codes(found) == ["foreign-crd", "unknown-kind"]
+    assert [each.is_served for each in found.definitions] == [True, False]
+    assert found.instances == []
+
+
+@pytest.mark.parametrize("labels", [{}, {"kro.run/owned": "true"}])
+def test_a_crd_in_the_files_is_not_taken_over(labels: dict[str, str]) -> None:
+    made = definition(resource())
+    (graph,) = repository(made).graphs.values()
+    crd = {**graph.crd, "metadata": {**graph.crd["metadata"], "labels": labels}}
+    found = repository(crd, made, instance())
+    assert codes(found) == ["foreign-crd"]
+    assert found.instances == []
+    labels["kro.run/resource-graph-definition-name"] = "kiosk"
+    labels["kro.run/owned"] = "true"
+    assert codes(repository(crd, made, instance())) == []
+
+
+def test_what_needs_a_kind_that_is_not_served_is_not_served() -> None:
+    broken = definition(resource("cm", config_map(a="${ghost}")))
+    inner, outer = user_of("Kiosk", "mall"), user_of("Mall", "town")
+    town = {**instance(), "kind": "Town"}
+    found = repository(broken, inner, outer, town)
+    assert codes(found) == ["unknown-identifier"]
+    assert [each.is_served for each in found.definitions] == [False, False, False]
+    assert found.instances == []
+
+
+def test_what_is_in_a_ring_or_needs_it_is_not_served() -> None:
+    ring = [user_of("Mall", "kiosk"), user_of("Kiosk", "mall"), user_of("Mall", "town")]
+    free = {**definition(resource(), kind="Free"), "metadata": {"name": "free"}}
+    found = repository(*ring, free, {**instance(), "kind": "Town"})
+    assert [each.is_served for each in found.definitions] == [False, False, False, True]
+    assert found.instances == []
 
 
 def test_a_broken_definition_is_not_reported_by_its_users_again() -> None:

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -258,11 +259,29 @@ def test_who_sends_a_body_too_slowly_is_told_so(make: Make) -> None:
     ],
 )
 def test_who_never_finishes_the_headers_is_hung_up_on(make: Make, spoken: bytes) -> None:
-    world = make(limits=replace(LIMITS, connection_seconds=0.3))
+    world = make(limits=replace(LIMITS, header_seconds=0.3))
     with socket.create_connection(("127.0.0.1", world.port), timeout=20) as connection:
         connection.sendall(spoken)
         assert _is_hung_up(connection)
+    assert world.observed == [("unknown", "slow-headers")]
     assert world.send(PUSH).code == 202
+
+
+def test_a_client_that_sends_bytes_now_and_then_has_no_more_time(make: Make) -> None:
+    world = make(limits=replace(LIMITS, header_seconds=0.5))
+    with socket.create_connection(("127.0.0.1", world.port), timeout=0.05) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\n")
+        began = time.monotonic()
+        while time.monotonic() < began + 20:
+            try:
+                connection.sendall(b"A: b\r\n")
+                if _is_hung_up(connection):
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        assert time.monotonic() - began < 5
 
 
 def _is_hung_up(connection: socket.socket) -> bool:
@@ -272,18 +291,85 @@ def _is_hung_up(connection: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.parametrize("limit", ["connections", "connections_of_peer"])
 def test_so_many_connections_are_open_and_no_more(
-    make: Make, caplog: pytest.LogCaptureFixture
+    make: Make, limit: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = make(limits=replace(LIMITS, connections=2))
+    world = make(limits=replace(LIMITS, **{limit: 2}))
     with (
+        socket.create_connection(("127.0.0.1", world.port), timeout=20) as first,
+        socket.create_connection(("127.0.0.1", world.port), timeout=20) as second,
         socket.create_connection(("127.0.0.1", world.port), timeout=20),
-        socket.create_connection(("127.0.0.1", world.port), timeout=20),
-        socket.create_connection(("127.0.0.1", world.port), timeout=20) as third,
     ):
-        assert _is_hung_up(third)
-    assert until(lambda: _sends(world) == 202)
+        assert _is_hung_up(first)
+        assert world.observed == [("unknown", "dropped")]
+        assert world.send(PUSH).code == 202
+        assert _is_hung_up(second)
     assert _errors(caplog) == []
+
+
+def test_slow_connections_keep_no_forge_out(make: Make) -> None:
+    world = make()
+    slow = [
+        socket.create_connection(("127.0.0.1", world.port), timeout=20)
+        for _ in range(LIMITS.connections)
+    ]
+    try:
+        for connection in slow:
+            with suppress(OSError):
+                connection.sendall(b"POST /hook HTTP/1.1\r\nHost: x\r\n")
+        began = time.monotonic()
+        assert world.send(PUSH).code == 202
+        assert time.monotonic() - began < 5
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_other_addresses_have_connections_left(make: Make) -> None:
+    world = make(limits=replace(LIMITS, connections=4, connections_of_peer=2))
+    other = ("127.0.0.2", 0)
+    with (
+        socket.create_connection(("127.0.0.1", world.port), 20, other) as patient,
+        socket.create_connection(("127.0.0.1", world.port), 20) as first,
+        socket.create_connection(("127.0.0.1", world.port), 20),
+        socket.create_connection(("127.0.0.1", world.port), 20),
+    ):
+        assert _is_hung_up(first)
+        patient.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert patient.recv(12) == b"HTTP/1.1 405"
+
+
+def test_a_call_to_an_existing_path_is_not_dropped_for_others(make: Make) -> None:
+    world = make(limits=replace(LIMITS, connections=2))
+    lines = [f"POST {PATH} HTTP/1.1", "Host: x", f"Content-Length: {len(PUSH.body)}"]
+    lines += [f"{name}: {value}" for name, value in PUSH.headers.items()]
+    head = "\r\n".join([*lines, "", ""]).encode()
+    with socket.create_connection(("127.0.0.1", world.port), timeout=20) as genuine:
+        genuine.sendall(head + PUSH.body[:10])
+        assert until(lambda: world.send(PUSH, "/hook/unknown").code == 404)
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", world.port), timeout=20):
+                pass
+        genuine.sendall(PUSH.body[10:])
+        assert genuine.recv(12) == b"HTTP/1.1 202"
+
+
+def test_one_source_cannot_use_all_bodies(make: Make) -> None:
+    world = make(limits=replace(LIMITS, bodies=4, bodies_of_source=2))
+    other = ObjectRef(KEY.kind, "other", "shop")
+    path = receiver_path(TOKEN, "shop", "other")
+    url = "git@github.com:acme/platform.git"
+    world.receivers.set(other, Receiver(other, path, TOKEN, None, url, WantedRef(branch="main")))
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123"
+    with (
+        socket.create_connection(("127.0.0.1", world.port), timeout=20) as first,
+        socket.create_connection(("127.0.0.1", world.port), timeout=20) as second,
+    ):
+        first.sendall(head.encode())
+        second.sendall(head.encode())
+        assert until(lambda: world.send(PUSH).code == 503)
+        assert world.send(PUSH, path).code == 202
 
 
 def _sends(world: World) -> int:

@@ -123,7 +123,7 @@ def test_no_two_options_share_a_flag_or_a_variable() -> None:
         ("leader_election_renew_deadline", 10.0),
         ("leader_election_retry_period", 2.0),
         ("enable_controller_warmup", False),
-        ("metrics_bind_address", Address("", 8078)),
+        ("metrics_bind_address", Address("127.0.0.1", 8078)),
         ("health_probe_bind_address", Address("", 8079)),
         ("graceful_shutdown_timeout", 60.0),
         ("log_format", LogFormat.AUTO),
@@ -261,7 +261,7 @@ def test_how_workloads_fare_is_told_by_flags_or_variables() -> None:
 def test_with_a_cluster_there_is_no_embedded_one(flag: str) -> None:
     given = parse_settings({flag: "true"}, {"KRO_GITOPS_DATA_DIR": "/srv/data"})
     assert not given.is_embedded
-    assert given.metrics_bind_address == Address("", 8078)
+    assert given.metrics_bind_address == Address("127.0.0.1", 8078)
 
 
 @pytest.mark.parametrize(

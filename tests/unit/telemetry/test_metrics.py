@@ -79,9 +79,12 @@ COUNTERS = {
     "kro_gitops_api_requests_total": "verb kind code",
     "kro_gitops_children_applied_total": "kind",
     "kro_gitops_drift_repaired_total": "kind",
+    "kro_gitops_evaluation_cpu_seconds_total": "gvr namespace",
+    "kro_gitops_evaluation_stopped_total": "gvr namespace",
     "kro_gitops_source_polls_total": "source outcome",
     "kro_gitops_source_syncs_total": "source result",
     "kro_gitops_source_writes_total": "source what",
+    "kro_gitops_storage_evictions_total": "",
     "kro_gitops_webhooks_total": "forge outcome",
 }
 GAUGES = {
@@ -95,10 +98,14 @@ GAUGES = {
     "schema_resolver_cache_size": "",
     "workqueue_depth": "name controller priority",
     "kro_gitops_build_info": "version kro_version",
+    "kro_gitops_evaluation_waiting": "",
     "kro_gitops_leader": "",
     "kro_gitops_informer_objects": "kind",
     "kro_gitops_source_ready": "source",
     "kro_gitops_source_objects": "source",
+    "kro_gitops_source_stale": "source",
+    "kro_gitops_source_documents": "source",
+    "kro_gitops_storage_bytes": "",
 }
 HISTOGRAMS = {
     "cel_expr_eval_duration_seconds": ("", SHORT),
@@ -124,6 +131,7 @@ HISTOGRAMS = {
     "kro_gitops_source_poll_seconds": ("source", None),
     "kro_gitops_source_sync_seconds": ("source", None),
     "kro_gitops_source_step_seconds": ("source step", None),
+    "kro_gitops_fetch_wait_seconds": ("", None),
 }
 FORMS = {
     **{name: ("counter", labels) for name, labels in COUNTERS.items()},

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kro_gitops.cli import run as verb
-from kro_gitops.cli.arguments import VERBS, Parser
 from kro_gitops.cli.run import session
+from kro_gitops.cli.verbs import VERBS, Parser
 from kro_gitops.errors import UserError
 from kro_gitops.settings.address import Address
 from kro_gitops.settings.settings import OPTIONS, Gate, LogFormat, LogLevel, Settings

@@ -123,6 +123,75 @@ def test_a_clone_without_the_commit_has_nothing(
         clone.close()
 
 
+def test_a_folder_that_is_no_clone_has_nothing(tmp_path: Path) -> None:
+    clone = open_clone(tmp_path, tmp_path / "scratch")
+    try:
+        assert not clone.has("0" * 40)
+        assert clone.error
+    finally:
+        clone.close()
+
+
+@pytest.mark.parametrize("kind", ["worktree", "bare", "shared"])
+def test_worktrees_bare_repositories_and_clones_with_alternates_are_read(
+    commits: tuple[str, str], kind: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    first, second = commits
+    folder = tmp_path_factory.mktemp("other") / "clone"
+    match kind:
+        case "worktree":
+            git(tmp_path, "worktree", "add", "-q", "--detach", str(folder), first)
+        case "bare":
+            git(tmp_path, "clone", "-q", "--bare", str(tmp_path), str(folder))
+        case _:
+            git(tmp_path, "clone", "-q", "--shared", str(tmp_path), str(folder))
+    clone = open_clone(folder, tmp_path_factory.mktemp("scratch"))
+    try:
+        assert clone.read("file.yaml", second) == SECOND.encode()
+        blamed = clone.blame(second, "file.yaml", 1)
+        assert blamed is not None
+        assert blamed.id == first
+    finally:
+        clone.close()
+
+
+def test_history_ends_where_a_shallow_clone_ends(
+    commits: tuple[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    first, second = commits
+    folder = tmp_path_factory.mktemp("other") / "clone"
+    git(tmp_path, "clone", "-q", "--depth=1", tmp_path.as_uri(), str(folder))
+    clone = open_clone(folder, tmp_path_factory.mktemp("scratch"))
+    try:
+        blamed = clone.blame(second, "file.yaml", 1) if clone.has(second) else None
+        assert blamed is not None
+        assert blamed.id == second
+        assert not clone.has(first)
+    finally:
+        clone.close()
+
+
+def test_nothing_of_a_clone_is_copied_or_executed(
+    commits: tuple[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    trace = tmp_path_factory.mktemp("executed") / "by-clone"
+    for key in ("core.fsmonitor", "core.sshCommand", "uploadpack.packObjectsHook"):
+        git(tmp_path, "config", key, f"touch {trace}")
+    (tmp_path / ".gitattributes").write_text("*.yaml diff=evil\n", encoding="utf-8")
+    git(tmp_path, "config", "diff.evil.textconv", f"touch {trace};cat")
+    scratch = tmp_path_factory.mktemp("scratch")
+    clone = open_clone(tmp_path, scratch)
+    try:
+        assert clone.read("file.yaml", commits[1]) == SECOND.encode()
+        assert clone.blame(commits[1], "file.yaml", 2) is not None
+    finally:
+        clone.close()
+    assert not trace.exists()
+    objects = scratch / "clone" / "objects"
+    copied = [file for file in objects.rglob("*") if file.is_file() and file.name != "alternates"]
+    assert copied == []
+
+
 @pytest.mark.usefixtures("commits")
 def test_the_clone_that_a_folder_is_in(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

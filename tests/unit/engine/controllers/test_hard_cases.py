@@ -11,13 +11,10 @@ import pytest
 from kro_gitops.engine.applyset import GroupKind, Inventory, applyset_id
 from kro_gitops.engine.controllers.applier import Applier
 from kro_gitops.engine.controllers.context import EngineContext, WriteContext
-from kro_gitops.engine.controllers.definitions import (
-    DefinitionReconciler,
-    DefinitionSettings,
-)
 from kro_gitops.engine.controllers.engine import Engine, EngineSettings
 from kro_gitops.engine.controllers.find_children import ChildFinder
 from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.controllers.serving import KindServer
 from kro_gitops.engine.controllers.watches import Watches, trim_child
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
@@ -134,14 +131,14 @@ async def test_an_edit_that_our_write_overtook_still_wakes(watches: Any, woken: 
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
     woken.clear()
-    found.own_writes.begin(KEY)
+    found.router.own_writes.begin(KEY)
     # Somebody edits (101, generation 2); our status write comes next (102) and is answered first.
     found.cache_instance(KEY, corner(102, generation=2))
     stream = server.streams[KIOSK]
     stream.put_nowait(WatchEvent(EventType.MODIFIED, corner(101, generation=2)))
     stream.put_nowait(WatchEvent(EventType.MODIFIED, corner(102, generation=2)))
     await asyncio.sleep(0.01)
-    assert found.own_writes.end(KEY) or woken == [KEY]
+    assert found.router.own_writes.end(KEY) or woken == [KEY]
 
 
 async def test_new_defaults_wake_though_the_event_was_ours(watches: Any, woken: Any) -> None:
@@ -149,7 +146,7 @@ async def test_new_defaults_wake_though_the_event_was_ours(watches: Any, woken: 
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
     woken.clear()
-    found.own_writes.begin(KEY)
+    found.router.own_writes.begin(KEY)
     # By the schema that changed meanwhile, our own status write shows a default; it is heard
     # before it is answered, and nothing else will ever be said of it.
     shown = corner(101)
@@ -157,7 +154,7 @@ async def test_new_defaults_wake_though_the_event_was_ours(watches: Any, woken: 
     server.streams[KIOSK].put_nowait(WatchEvent(EventType.MODIFIED, deepcopy(shown)))
     await asyncio.sleep(0.01)
     found.cache_instance(KEY, shown)
-    assert not found.own_writes.end(KEY)
+    assert not found.router.own_writes.end(KEY)
     assert woken == [KEY]
 
 
@@ -233,17 +230,8 @@ async def test_instances_are_looked_at_when_their_definition_goes(
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
     woken.clear()
-    definitions = DefinitionReconciler(
-        EngineContext(server, UNUSED),
-        DefinitionSettings(sync_limit=1.0),
-        UNUSED,
-        UNUSED,
-        UNUSED,
-        UNUSED,
-        found,
-        lambda name: None,
-    )
-    await definitions.serve_deletions(KIOSK, "kiosks", "kiosk")
+    kinds = KindServer(found, UNUSED, 1.0, UNUSED)
+    await kinds.serve_deletions(KIOSK, "kiosks", "kiosk")
     assert woken == [KEY]
 
 
@@ -272,8 +260,8 @@ async def test_instances_of_a_definition_that_was_going_can_go(monkeypatch: Any)
     going["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", resourceVersion="1", uid="u")
     engine._definitions.cache.put(going)
     engine._crds.cache.put(crd)
-    monkeypatch.setattr(engine._definition_reconciler, "serve_deletions", serve_deletions)
-    await engine._begin()
+    monkeypatch.setattr(engine._kinds, "serve_deletions", serve_deletions)
+    await engine._serve_kinds_without_definition()
     assert served == ["kiosk"]
 
 

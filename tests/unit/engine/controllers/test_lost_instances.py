@@ -145,7 +145,7 @@ async def test_children_go_in_reverse_order_wherever_they_are(run: Run) -> None:
     await server.take(KEY)
     await engine.settle()
     assert server.deleted == ["top", "far", "base"]
-    assert not engine.watches.lost
+    assert not engine.watches.router.lost
 
 
 async def test_children_stay_where_somebody_let_the_instance_go(run: Run) -> None:
@@ -166,7 +166,7 @@ async def test_children_stay_that_do_not_refer_to_it_any_more(run: Run) -> None:
     await server.take(KEY)
     await engine.settle()
     assert server.deleted == []
-    assert not engine.watches.lost
+    assert not engine.watches.router.lost
 
 
 async def test_another_instance_of_that_name_takes_the_children_over(run: Run) -> None:
@@ -177,7 +177,7 @@ async def test_another_instance_of_that_name_takes_the_children_over(run: Run) -
     server.objects[KEY] = corner("u-next")  # not seen yet
     await engine.settle()
     assert server.deleted == []
-    assert not engine.watches.lost
+    assert not engine.watches.router.lost
 
 
 # while nobody looked

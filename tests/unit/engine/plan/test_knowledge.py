@@ -8,7 +8,8 @@ from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.fields import UNKNOWN, plan_fields, visible_values
-from kro_gitops.engine.plan.instance import Halt, Pass
+from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.node_run import Halt
 from kro_gitops.engine.plan.offline import UID, OfflineKnowledge, stored_instance
 from kro_gitops.engine.plan.placeholder import Placeholder
 from kro_gitops.engine.plan.steps import Apply, Read, Select
@@ -17,6 +18,7 @@ from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 
 SPEC = {"names": "[]string", "on": "boolean", "size": "integer | default=1", "place": "string"}
+SPEC |= {"missing": "string", "anything": "object"}
 
 
 def offline(made: Graph, obj: dict[str, Any], bounds: Bounds | None = None) -> Pass:
@@ -28,7 +30,7 @@ def offline(made: Graph, obj: dict[str, Any], bounds: Bounds | None = None) -> P
         for step in steps:
             match step:
                 case Apply():
-                    run.made(step, step.object)
+                    run.applied(step, step.object)
                 case Read():
                     run.found(step, [step.body])
                 case Select():
@@ -92,6 +94,43 @@ def test_a_cluster_scoped_instance_must_give_its_children_a_namespace() -> None:
     assert halts[0] is not None
     assert halts[0].code == "namespace-missing"
     assert halts[0].place == ("spec", "resources", 0, "template", "metadata", "namespace")
+
+
+NAMELESS = {
+    "empty": {"name": "${schema.spec.place}"},
+    "null": {"name": "${schema.spec.?missing}"},
+    "no text": {"name": "${schema.spec.anything.number}"},
+}
+GENERATED = {"generateName": "x-"}
+
+
+@pytest.mark.parametrize(
+    ("sort", "metadata"),
+    [
+        *(("template", each) for each in (*NAMELESS.values(), GENERATED)),
+        *(("externalRef", each) for each in NAMELESS.values()),
+    ],
+)
+def test_an_object_without_a_name_is_rejected(sort: str, metadata: dict[str, str]) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    made = graph(definition({"id": "c", sort: body}, spec=SPEC))
+    obj = instance({"place": "", "anything": {"number": 5}})
+    halts = [live(made, obj).halt, offline(made, obj).halt]
+    assert halts[0] == halts[1]
+    assert halts[0] is not None
+    assert (halts[0].code, halts[0].text) == ("name-missing", 'node "c": name is required')
+
+
+def test_a_reference_of_a_cluster_scoped_instance_must_have_a_namespace() -> None:
+    named = {"name": "x", "namespace": "${schema.spec.place}"}
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named}
+    made = graph(definition({"id": "c", "externalRef": reference}, spec=SPEC, scope="Cluster"))
+    obj = instance({"place": ""})
+    del obj["metadata"]["namespace"]
+    halts = [live(made, obj).halt, offline(made, obj).halt]
+    assert halts[0] == halts[1]
+    assert halts[0] is not None
+    assert halts[0].code == "namespace-missing"
 
 
 def test_every_fault_of_a_level_is_found_offline() -> None:

@@ -241,7 +241,8 @@ def test_messages_of_kro_are_put_in_plain_words(message: str, words: str) -> Non
 def test_every_reason_of_the_instance_controller_is_known() -> None:
     assert {row.reason for row in INSTANCE_ADVICE} == {
         *("AwaitingReconciliation", "ManagementFailed", "ResolutionFailed", "NotReady"),
-        *("ResourceDeleting", "ReconciliationSuspended", "UnderDeletion"),
+        *("EvaluationLimitExceeded", "ResourceDeleting", "ReconciliationSuspended"),
+        "UnderDeletion",
     }
 
 

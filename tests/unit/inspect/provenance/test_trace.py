@@ -1,5 +1,7 @@
 """Fields of live objects, traced back: over the example repository, and over cases made for it."""
 
+import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -283,7 +285,7 @@ def test_where_a_field_of_the_examples_comes_from(
 def test_every_field_of_every_child_of_the_examples_is_explained(repo: World) -> None:
     explained = 0
     for case in repo.cases.values():
-        if case.made is None:
+        if case.parent is None:
             continue
         for path, value in leaves(case.object):
             if path[0] == "status" or path[:2] == ("metadata", "managedFields"):
@@ -301,9 +303,9 @@ def _assert_explained(case: Case, path: Any, value: Any) -> None:
     if found.kind is SERVER:
         assert path[1] in ("uid", "resourceVersion"), where
     if found.kind is LITERAL:
-        assert case.made is not None
-        assert case.made.instance.own is not None
-        definition = case.made.instance.own.page.object
+        assert case.parent is not None
+        assert case.parent.instance.own is not None
+        definition = case.parent.instance.own.page.object
         assert find(definition, found.places[0].path) == value, where
     if found.kind is EXPRESSION:
         assert found.places[0].line is not None, where
@@ -403,7 +405,7 @@ def test_a_changed_field_names_who_and_what() -> None:
     world.take("ConfigMap/corner", ("data", "cpu"), "16")
     found = world.ask("ConfigMap/corner", "data.cpu")
     (drift,) = found.drift
-    assert (found.kind, drift.wanted, drift.live) == (EXPRESSION, '"1"', '"16"')
+    assert (found.kind, drift.desired, drift.live) == (EXPRESSION, '"1"', '"16"')
     (by,) = drift.by
     assert (by.manager, by.operation, by.time) == ("kubectl-edit", "Update", EDITED_AT)
     assert not drift.is_guess
@@ -415,7 +417,7 @@ def test_a_removed_field_is_a_guess() -> None:
     world.take("ConfigMap/corner", ("data", "picked"), None)
     found = world.ask("ConfigMap/corner", "data.picked")
     (drift,) = found.drift
-    assert (found.value, drift.wanted, drift.live) == ("nothing", '"1"', "nothing")
+    assert (found.value, drift.desired, drift.live) == ("nothing", '"1"', "nothing")
     assert drift.is_guess
     assert [each.manager for each in drift.by] == ["janitor"]
 
@@ -428,7 +430,7 @@ def test_an_item_that_was_replaced_by_another() -> None:
     found = world.ask("Pod/corner", "spec.containers[name=side].image")
     assert (found.kind, found.value) == (LITERAL, "nothing")
     (drift,) = found.drift
-    assert (drift.wanted, drift.live) == ('"side:1"', "nothing")
+    assert (drift.desired, drift.live) == ('"side:1"', "nothing")
 
 
 def test_a_field_within_a_keyed_item() -> None:
@@ -461,7 +463,7 @@ def test_an_instance_that_was_edited_on_the_cluster() -> None:
     world.take("Kiosk/corner", ("spec", "secret"), "other")
     found = world.ask("Kiosk/corner", "spec.secret")
     (drift,) = found.drift
-    assert (found.kind, drift.wanted, drift.live) == (MANIFEST, '"hunter2"', '"other"')
+    assert (found.kind, drift.desired, drift.live) == (MANIFEST, '"hunter2"', '"other"')
 
 
 # Secrets
@@ -474,14 +476,26 @@ def test_nothing_of_a_secret_is_shown(words: str) -> None:
     told = str(world.ask("Secret/corner", words).to_json())
     for secret in ("hunter2", "in-the-template", "prefix-", "aGVsbG8", "eHl6", "aW4t", "cHJlZ"):
         assert secret not in told
-    assert "sha256:" in told
+    assert "hash:" in told
+
+
+def test_hashes_of_secrets_cannot_be_compared_with_those_of_guesses() -> None:
+    world = kiosk()
+    case = world.cases["Secret/corner"]
+    value = case.object["data"]["plain"]
+    values = {
+        trace(replace(case, salt=salt), ("data", "plain")).value for salt in (b"one", b"other", b"")
+    }
+    assert len(values) == 3
+    assert "hidden" in values
+    assert hashlib.sha256(value.encode()).hexdigest()[:8] not in str(values)
 
 
 def test_equal_secrets_have_equal_hashes() -> None:
     world = kiosk()
     world.take("Secret/corner", ("data", "plain"), "aW4tdGhlLXRlbXBsYXRl", "kubectl-edit")
     (drift,) = world.ask("Secret/corner", "data.plain").drift
-    assert drift.wanted == drift.live
+    assert drift.desired == drift.live
 
 
 # What is not known
@@ -501,11 +515,11 @@ def test_without_texts_the_answer_names_file_and_commit() -> None:
 def test_a_definition_that_does_not_compile_still_shows_the_template() -> None:
     world = kiosk()
     case = world.cases["ConfigMap/corner"]
-    assert case.made is not None
-    own = case.made.instance.own
+    assert case.parent is not None
+    own = case.parent.instance.own
     assert own is not None
-    blind = Case(case.made.instance.page, None, type(own)(own.page))
-    found = trace(Case(case.page, type(case.made)(case.made.node, blind)), ("data", "memory"))
+    blind = Case(case.parent.instance.page, None, type(own)(own.page))
+    found = trace(Case(case.page, type(case.parent)(case.parent.node, blind)), ("data", "memory"))
     assert found.kind is EXPRESSION
     assert found.notes == ("the expression cannot be evaluated with what was read",)
     assert found.references[0].text == "schema.spec.limits.memory"

@@ -2,13 +2,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from objects_testing.budgets import examples
 
+from kro_gitops.source.files.budget import Amount, ReadBudget
 from kro_gitops.source.files.manifests import SourceLimits
 from kro_gitops.source.files.revision import Library, Snapshot
-from kube_objects.problems import Finding, Origin, Problem, Severity
+from kube_objects.errors import RefusedError
+from kube_objects.problems import Finding, Origin, Problem, Severity, Spot
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {a: 'VALUE'}\n"
 
@@ -130,7 +133,7 @@ FILES = st.dictionaries(st.sampled_from(["a.yaml", "b.yaml", "c/d.yaml"]), TEXTS
 
 
 def told(found: Snapshot) -> list[object]:
-    items = [(item.ref, item.digest, item.path, item.manifest.origin()) for item in found.items]
+    items = [(item.ref, item.digest, item.path, item.origin()) for item in found.items]
     return [items, found.findings, found.commit]
 
 
@@ -154,3 +157,31 @@ def test_commit_after_commit_gives_what_each_gives_by_itself(
         assert library.unread(entries) == set()
         gone = [each for each in kept.values() if each not in entries]
         assert library.unread(gone) == {each.id for each in gone}
+
+
+def test_a_revision_beyond_the_budget_is_not_parsed_and_the_former_one_stays() -> None:
+    budget = ReadBudget(Amount(documents=6, size=10_000))
+    library = Library(owner="team/repo", budget=budget)
+    first = snapshot(library, {"a.yaml": config("one"), "b.yaml": config("two")})
+    many = b"\n---\n".join(config(f"c{number}") for number in range(3))
+    with pytest.raises(RefusedError, match="namespace team would have 4 documents, and may have 3"):
+        snapshot(library, {"a.yaml": config("one"), "c.yaml": many})
+    again = snapshot(library, {"a.yaml": config("one"), "b.yaml": config("two")})
+    assert again.items == first.items
+
+
+def test_an_object_keeps_its_values_though_it_is_packed() -> None:
+    spec = {"i": 2**63 - 1, "f": 1.5, "t": "\u00e4", "b": True, "z": None, "l": [{}, []]}
+    head = {"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a"}}
+    [item] = snapshot(Library(), {"a.yaml": yaml.safe_dump({**head, "spec": spec}).encode()}).items
+    assert item.object == {**head, "spec": spec}
+
+
+def test_positions_are_found_though_the_text_is_packed() -> None:
+    content = "# a comment: \u00e4\n".encode() + config("one") + b"\n---\n" + config("two")
+    library = Library()
+    items = snapshot(library, {"a.yaml": content}).items
+    library.release()
+    origins = [item.origin(Spot(("metadata", "name"))) for item in items]
+    lines = content.decode().splitlines()
+    assert [lines[at.line - 1][at.column - 1 :].strip(" }") for at in origins] == ["one", "two"]

@@ -111,6 +111,23 @@ def test_the_reader_is_started_again_when_it_was_killed(origin: Origin, mirror: 
     assert mirror.commit(commit).subject == "change"
 
 
+@pytest.mark.parametrize("limit", [{"refs": 30}, {"refs_bytes": 2000}], ids=str)
+def test_a_remote_with_more_refs_than_are_read(
+    limit: dict[str, int], origin: Origin, tmp_path: Path
+) -> None:
+    commit = origin.commit({"a": "1"})
+    for number in range(40):
+        origin.git("tag", f"v1.{number}.0")
+    mirrors = origin.mirrors(tmp_path / "mirrors", **limit)
+    mirror = mirrors.of(Remote(origin.url))
+    with pytest.raises(RefusedError) as caught:
+        mirror.ask(["refs/tags/*"])
+    assert caught.value.code == "git-too-many-refs"
+    assert "'ref.branch'" in caught.value.hint
+    assert mirror.ask(["refs/heads/main"]).refs == {"refs/heads/main": commit}
+    mirrors.close()
+
+
 def test_a_fetch_that_brings_too_much_is_ended(origin: Origin, tmp_path: Path) -> None:
     commit = origin.commit({"big": os.urandom(3 << 20)})
     mirror = origin.mirrors(tmp_path / "mirrors", pack_bytes=1 << 20).of(Remote(origin.url))

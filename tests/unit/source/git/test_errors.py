@@ -3,7 +3,13 @@
 import pytest
 
 from kro_gitops.errors import Unavailable
-from kro_gitops.source.git.errors import error_for, is_damage, is_redirect
+from kro_gitops.source.git.errors import (
+    error_for,
+    is_damage,
+    is_file_too_large,
+    is_out_of_memory,
+    is_redirect,
+)
 from kube_objects.errors import RefusedError
 
 
@@ -110,6 +116,13 @@ def test_broken_objects_are_refused_and_not_taken_for_damage_here() -> None:
     assert isinstance(error, RefusedError)
     assert error.code == "git-objects-refused"
     assert not is_damage(said)
+
+
+def test_limits_are_recognised_unless_the_server_claims_them() -> None:
+    assert is_out_of_memory("fatal: Out of memory, calloc failed")
+    assert not is_out_of_memory("remote: fatal: Out of memory, malloc failed")
+    assert is_file_too_large("error: index-pack died of signal 25")
+    assert not is_file_too_large("remote: File too large")
 
 
 def test_damage_on_the_other_side_is_not_ours() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.source.git.mirror import Mirror, Mirrors
-from kro_gitops.source.git.repository import Door
+from kro_gitops.source.git.repository import GitRunner
 from kro_gitops.source.git.revisions import Chosen
 from kro_gitops.source.git.types import FetchRules, Remote
 from kube_objects.errors import RefusedError
@@ -181,14 +181,14 @@ def test_the_door_lets_nothing_through_that_we_did_not_build(
 ) -> None:
     commit = origin.commit({"a": "1"})
     mirror.fetch(branch(commit))
-    door = Door(mirror.path)
+    runner = GitRunner(mirror.path)
     calls = (
-        lambda: door.status(),
-        lambda: door.fetch("--upload-pack=touch x", "."),
-        lambda: door.execute(["git", "cat-file", "--batch"]),
-        lambda: door.execute(["git", "cat-file", "--batch", "--textconv"], -1, as_process=True),
-        lambda: door.clone(origin.url, str(tmp_path / "clone")),
-        lambda: door.get_object_header(commit),
+        lambda: runner.status(),
+        lambda: runner.fetch("--upload-pack=touch x", "."),
+        lambda: runner.execute(["git", "cat-file", "--batch"]),
+        lambda: runner.execute(["git", "cat-file", "--batch", "--textconv"], -1, as_process=True),
+        lambda: runner.clone(origin.url, str(tmp_path / "clone")),
+        lambda: runner.get_object_header(commit),
     )
     for call in calls:
         with pytest.raises(RefusedError) as caught:

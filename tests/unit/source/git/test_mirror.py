@@ -206,6 +206,12 @@ def test_ancestry_is_unknown_while_the_remote_is_away(origin: Origin, mirror: Mi
     assert mirror.is_ancestor(old, new) is None
 
 
+def test_blame_shows_no_token_of_a_message(origin: Origin, mirror: Mirror) -> None:
+    commit = origin.commit({"a": "1\n"}, f"Use glpat-{'x1Y2' * 6}")
+    mirror.fetch(branch(commit))
+    assert mirror.blame(commit, "a", 1).subject == "Use ***"
+
+
 @pytest.mark.parametrize("filters", [False, True])
 def test_blame_names_the_commit_that_changed_a_line(
     origin: Origin, mirrors: Mirrors, filters: bool
@@ -319,10 +325,10 @@ def test_forgotten_mirrors_are_gone_also_those_of_earlier_runs(
     mirrors = origin.mirrors(root)
     kept = mirrors.of(Remote(origin.url, filters_blobs=True))
     kept.fetch(branch(commit))
-    mirrors.forget([kept.remote.identity])
+    mirrors.forget({kept.remote.identity: [""]})
     assert not earlier.path.exists()
     assert kept.has(commit)
-    mirrors.forget([])
+    mirrors.forget({})
     assert [each.name for each in root.iterdir()] == ["home"]
 
 

@@ -18,11 +18,65 @@ ID = "1" * 40
 def test_refs_heads_and_peeled_tags_are_told_apart() -> None:
     found = parse_refs(
         b"ref: refs/heads/trunk\tHEAD\n"
-        + f"{ID}\tHEAD\n{ID}\trefs/tags/v1\n{'2' * 40}\trefs/tags/v1^{{}}\n".encode()
+        + f"{ID}\tHEAD\n{ID}\trefs/tags/v1\n{'2' * 40}\trefs/tags/v1^{{}}\n".encode(),
+        2,
     )
     assert found.head == "refs/heads/trunk"
     assert found.refs == {"HEAD": ID, "refs/tags/v1": ID}
     assert found.peeled == {"refs/tags/v1": "2" * 40}
+
+
+def test_more_refs_than_allowed_overflow() -> None:
+    tags = "".join(f"{ID}\trefs/tags/v{n}\n{ID}\trefs/tags/v{n}^{{}}\n" for n in range(3))
+    assert len(parse_refs(tags.encode(), 3).refs) == 3
+    with pytest.raises(OverflowError):
+        parse_refs(tags.encode(), 2)
+    with pytest.raises(OverflowError):
+        parse_refs(tags.encode() * 10, 2)
+
+
+TOKEN = "ghp_" + "x1Y2" * 9
+KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\n\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("message", "subject", "body"),
+    [
+        (f"Use {TOKEN} now\n\nsee {TOKEN}", "Use *** now", "see ***"),
+        ("Set password=hunter22\n\nok", "Set password=***", "ok"),
+        ("Clone https://ada:s3cret@git.example.com/x", "Clone https://***@git.example.com/x", ""),
+        (f"Add\n{KEY}\nhere", "Add *** here", ""),
+        ("Fix the token check\n\nNo secrets.", "Fix the token check", "No secrets."),
+    ],
+)
+def test_secrets_in_a_message_are_masked_where_it_is_read(
+    message: str, subject: str, body: str
+) -> None:
+    found = parse_commit(ID, f"tree {ID}\n\n{message}\n".encode())
+    assert (found.subject, found.body) == (subject, body)
+
+
+def test_secrets_in_names_are_masked_where_they_are_read() -> None:
+    person = f"Ada {TOKEN} <{TOKEN}@example.com> 1700000000 +0000"
+    raw = f"tree {ID}\nauthor {person}\ncommitter {person}\n\nchange"
+    found = parse_commit(ID, raw.encode())
+    assert (found.author, found.author_email) == ("Ada ***", "***@example.com")
+    assert found.committer == "Ada ***"
+    assert found.authored == "2023-11-14T22:13:20Z"
+
+
+def test_a_message_without_end_is_cut_between_words() -> None:
+    raw = f"tree {ID}\n\nsubject\n\n" + f"{TOKEN} " * 20_000
+    found = parse_commit(ID, raw.encode())
+    assert found.subject == "subject"
+    assert set(found.body.split()) == {"***"}
+    assert len(found.body.split()) < 2_000
+
+
+def test_a_name_is_cut_after_secrets_are_masked() -> None:
+    person = f"{'a' * 240} {TOKEN} <x@example.com> 1700000000 +0000"
+    found = parse_commit(ID, f"tree {ID}\nauthor {person}\n\nchange".encode())
+    assert found.author == "a" * 240 + " ***"
 
 
 def test_sizes_may_be_unknown() -> None:

@@ -114,9 +114,9 @@ def test_one_that_waits_for_a_slow_server_keeps_nobody_waiting(
     slow, other = Remote(origin.url, Credentials("ada", "1")), Remote(origin.url)
     with ThreadPoolExecutor(2) as pool:
         with mirrors.of(slow)._alone():  # as long as its fetch lasts
-            pool.submit(mirrors.forget, [other.identity]).result(timeout=10)
+            pool.submit(mirrors.forget, {other.identity: [""]}).result(timeout=10)
             pool.submit(mirrors.of, other).result(timeout=10)
         mirrors.of(slow).fetch(branch(origin.commit({"a": "1"})))
         assert (mirrors.root / slow.identity).exists()
-        mirrors.forget([other.identity])
+        mirrors.forget({other.identity: [""]})
         assert not (mirrors.root / slow.identity).exists()

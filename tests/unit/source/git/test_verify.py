@@ -297,6 +297,13 @@ def test_a_commit_that_is_not_there_is_no_matter_of_signatures(
         repository.check(Chosen("", "a" * 40), HEAD, trusted)
 
 
+def test_a_repository_that_vanished_is_no_matter_of_signatures(
+    tmp_path: Path, trusted: Keys
+) -> None:
+    with pytest.raises(Unavailable):
+        verify(tmp_path / "gone", Chosen("", "1" * 40), HEAD, trusted, timeout=30)
+
+
 def test_the_repositorys_own_configuration_is_not_asked(
     repository: Repository, trusted: Keys
 ) -> None:

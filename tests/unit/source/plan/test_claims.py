@@ -45,11 +45,11 @@ def test_what_a_new_revision_wants_is_claimed_before_it_is_applied() -> None:
     store = SourceStore()
     store.put(former)
     store.put(heir)
-    assert store.claimant(key, former.name) is None
+    assert not list(store.claimants(key, former.name))
     found = snapshot("{apiVersion: v1, kind: ConfigMap, metadata: {name: moved}}")
     coming = coming_claims("team", Allow(), found.items)
     heir = store.put(replace(heir, claims=Claims(frozenset(), coming)))
-    assert store.claimant(key, former.name) is heir
+    assert list(store.claimants(key, former.name)) == [heir]
 
 
 def test_nobody_claims_what_it_may_not_have() -> None:

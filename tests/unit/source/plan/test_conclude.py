@@ -17,6 +17,8 @@ from kro_gitops.source.plan.conclude import (
     begin_run,
     conclude,
     conclude_without_revision,
+    fetch_delay,
+    overdue_after,
     report_error,
     report_suspended,
 )
@@ -124,14 +126,60 @@ def test_a_limit_of_pruning_degrades_a_source() -> None:
 
 
 def test_an_error_of_git_is_reported_beside_what_was_applied() -> None:
-    attempt = Attempt(error=KroGitopsError("git-auth-failed", "denied"))
+    attempt = Attempt(error=KroGitopsError("git-auth-failed", "denied"), retry=1.0)
     found = concluded(SyncResult(ready=1), attempt=attempt)
     assert condition(found, "Ready") == ("False", "GitAuthFailed")
     assert condition(found, "FetchFailed") == ("True", "GitAuthFailed")
     assert condition(found, "Applied") == ("True", "Applied")
-    assert (found.requeue, found.history.fetch_failures) == (1.0, 1)
-    again = concluded(SyncResult(ready=1), found.history, attempt=attempt)
-    assert again.requeue == 2.0
+    assert found.requeue == 1.0
+    running = concluded(SyncResult(ready=1), attempt=replace(attempt, retry=None))
+    assert running.requeue is None, "the end of the fetch reconciles the source again"
+
+
+def test_a_fetch_that_fails_is_repeated_less_and_less_often_up_to_the_interval() -> None:
+    spec = replace(SPEC, interval=10.0)
+    assert [fetch_delay(failures, spec) for failures in (1, 2, 3, 4, 5, 99)] == [1, 2, 4, 8, 10, 10]
+
+
+def test_a_sync_that_takes_long_and_fails_is_followed_by_a_rest() -> None:
+    short = concluded(FAILED, attempt=Attempt(seconds=0.9))
+    assert short.requeue == 1.0
+    long = concluded(FAILED, attempt=Attempt(seconds=61.0))
+    assert long.requeue == 600.0
+    assert long.retry_at == 1600.0
+    assert concluded(FAILED, attempt=Attempt(seconds=9999.0)).requeue == 3600.0
+
+
+def test_a_reconcile_without_a_sync_does_not_put_a_retry_off() -> None:
+    first = concluded(FAILED, attempt=Attempt(seconds=61.0))
+    again = concluded(FAILED, first.history, attempt=Attempt(seconds=61.0, pause=12.0))
+    assert again.requeue == 12.0
+    assert again.history.attempts == first.history.attempts
+
+
+def test_a_revision_that_may_be_outdated_is_not_ready() -> None:
+    due = datetime(2026, 3, 1, 11, 58, tzinfo=UTC)
+    found = concluded(SyncResult(ready=1), attempt=Attempt(overdue=due))
+    assert condition(found, "Ready") == ("Unknown", "FetchOverdue")
+    assert condition(found, "Stale") == ("True", "FetchOverdue")
+    text = found.report.conditions["Stale"].message
+    assert (
+        text
+        == f"git should have been read at 2026-03-01T11:58:00Z: {COMMIT.revision} may be outdated"
+    )
+
+
+def test_a_failure_weighs_more_than_an_outdated_revision() -> None:
+    due = datetime(2026, 3, 1, 11, 58, tzinfo=UTC)
+    found = concluded(FAILED, attempt=Attempt(overdue=due))
+    assert condition(found, "Ready") == ("False", "ApplyFailed")
+    assert condition(found, "Stale") == ("True", "FetchOverdue")
+
+
+def test_a_poll_is_overdue_after_its_interval_within_limits() -> None:
+    assert [overdue_after(replace(SPEC, interval=each)) for each in (1.0, 60.0, 3600.0)] == [
+        *(15.0, 60.0, 120.0)
+    ]
 
 
 def test_a_commit_without_a_valid_signature_is_reported_as_such() -> None:
@@ -145,10 +193,19 @@ def test_a_commit_without_a_valid_signature_is_reported_as_such() -> None:
 def test_without_any_revision_there_is_only_the_error() -> None:
     error = KroGitopsError("git-unreachable", "no route")
     draft = Report(1, Phase.FAILED)
-    found = conclude_without_revision(draft, History(), SPEC, Attempt("asked", error=error))
+    attempt = Attempt("asked", error=error, retry=2.0)
+    found = conclude_without_revision(draft, History(), SPEC, attempt)
     assert condition(found, "Ready") == ("False", "GitUnreachable")
-    assert (found.requeue, found.history.fetch_failures) == (1.0, 1)
+    assert found.requeue == 2.0
     assert draft.conditions == {}
+
+
+def test_the_first_fetch_is_reported_while_it_takes_its_time() -> None:
+    found = conclude_without_revision(Report(1, Phase.FAILED), History(), SPEC, Attempt())
+    assert found.report.phase is Phase.WAITING
+    assert condition(found, "Ready") == ("Unknown", "Fetching")
+    assert condition(found, "Reconciling") == ("True", "Fetching")
+    assert found.requeue is None
 
 
 def test_a_pin_is_reported_and_ends_on_time() -> None:

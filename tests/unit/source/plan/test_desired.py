@@ -3,9 +3,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kro_gitops.engine.plan.children import digest
 from kro_gitops.source.files.manifests import read
-from kro_gitops.source.files.revision import Item
+from kro_gitops.source.files.revision import Item, SourceFile
 from kro_gitops.source.plan.desired import Desired, Provenance, ReservedKeyError, State, assess
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.tracking.inventory import Entry
@@ -23,8 +22,9 @@ REF = ObjectRef(Kind("", "v1", "ConfigMap"), "shop", "settings")
 
 
 def item(obj: dict[str, Any] | None = None, path: str = "a.yaml") -> Item:
-    [manifest] = read([(path, yaml.safe_dump(obj or SETTINGS).encode())]).manifests
-    return Item(manifest, manifest.ref, digest(manifest.object))
+    content = yaml.safe_dump(obj or SETTINGS).encode()
+    [manifest] = read([(path, content)]).manifests
+    return Item.of(manifest, SourceFile(path, content))
 
 
 def wanted(

@@ -1,6 +1,7 @@
 """Each decision about an object of a source, by what is known of the cluster."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -18,6 +19,7 @@ from kro_gitops.metadata import (
     WAVE,
 )
 from kro_gitops.source.api.types import Allow, Brake, DriftMode, IgnoreRule
+from kro_gitops.source.plan.claims import Claimant
 from kro_gitops.source.plan.model import ExecutedStage, Prune, PrunePostponed, StageResult
 from kro_gitops.source.plan.prune import ALLOW_PRUNE
 from kro_gitops.source.plan.result import Fault, SyncResult
@@ -150,7 +152,7 @@ def test_an_object_that_another_source_still_wants_is_left_to_it() -> None:
     live = model.live[KEY]
     live["metadata"]["annotations"] = {SOURCE: "team/other"}
     found = snapshot(config_map("a"))
-    model.others = OtherSources(lambda _: "team/other", lambda name: name == "team/other")
+    model.others = OtherSources(lambda _: Claimant("team/other"), lambda name: name == "team/other")
     plan, _ = model.plan(found)
     assert codes(plan) == ["foreign-owner"]
     assert plan.result.foreign == ("ConfigMap team/a: source team/other",)
@@ -400,12 +402,43 @@ def test_nothing_is_deleted_while_another_source_may_take_it_over() -> None:
 
 def test_an_object_that_another_source_claims_is_handed_over() -> None:
     model = synced(config_map("a"), config_map("b"))
-    model.others = OtherSources(lambda key: "team/other" if key == KEY else "", lambda _: True)
+    model.others = claimed(Claimant("team/other"))
     plan, _ = model.plan(snapshot(config_map("b")))
     assert isinstance(plan.prune, Prune)
     assert plan.prune.plan.delete == ()
     assert plan.result.waiting == ("source team/other to take over ConfigMap team/a",)
     assert plan.result.is_cut_short
+
+
+def claimed(claimant: Claimant) -> OtherSources:
+    return OtherSources(lambda key: claimant if key == KEY else None, lambda _: True)
+
+
+def test_the_claim_of_a_source_in_trouble_is_shown_and_ends() -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    model = synced(config_map("a"), config_map("b"))
+    model.others = claimed(Claimant.of("team/other", "it is suspended", None, 600.0, now))
+    plan, _ = model.plan(snapshot(config_map("b")))
+    assert plan.result.waiting == (
+        "source team/other to take over ConfigMap team/a "
+        "(it is suspended: the object is deleted at 2026-03-01T12:10:00Z)",
+    )
+    later = now + timedelta(seconds=600)
+    model.others = claimed(Claimant.of("team/other", "it is suspended", now, 600.0, later))
+    plan, _ = model.plan(snapshot(config_map("b")))
+    assert isinstance(plan.prune, Prune)
+    assert [each.ref.name for group in plan.prune.plan.delete for each in group] == ["a"]
+    assert plan.result.waiting == ()
+
+
+@pytest.mark.parametrize(("trouble", "deleted"), [("", []), ("it fails", ["a"])])
+def test_an_annotation_overrules_only_a_source_in_trouble(trouble: str, deleted: list[str]) -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    model = synced(config_map("a", **{PRUNE: "enabled"}), config_map("b"))
+    model.others = claimed(Claimant.of("team/other", trouble, None, 600.0, now))
+    plan, _ = model.plan(snapshot(config_map("b")))
+    assert isinstance(plan.prune, Prune)
+    assert [each.ref.name for group in plan.prune.plan.delete for each in group] == deleted
 
 
 def test_more_than_the_limit_is_deleted_only_if_the_commit_says_so() -> None:

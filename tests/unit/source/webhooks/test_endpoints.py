@@ -6,7 +6,7 @@ import pytest
 from kro_gitops.source.api.types import Forge, WantedRef
 from kro_gitops.source.webhooks.endpoints import Receiver, Receivers, receiver_path
 from kro_gitops.source.webhooks.ratelimit import Admission, Deliveries, Outcome, Pace, SourcePace
-from kro_gitops.source.webhooks.receive import Heard
+from kro_gitops.source.webhooks.receive import WebhookCall
 from kube_objects.refs import Kind, ObjectRef
 
 URL = "https://github.com/acme/platform"
@@ -23,8 +23,8 @@ def receiver(name: str = "platform", token: bytes = TOKEN) -> Receiver:
     return Receiver(key(name), path, token, None, URL, WantedRef(branch="main"))
 
 
-def push(delivery: str = "", ref: str = "refs/heads/main") -> Heard:
-    return Heard(Forge.GITHUB, "push", True, (ref,), (URL,), delivery)
+def push(delivery: str = "", ref: str = "refs/heads/main") -> WebhookCall:
+    return WebhookCall(Forge.GITHUB, "push", True, (ref,), (URL,), delivery)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_the_same_name_of_another_source_or_forge_is_another_delivery(
 ) -> None:
     receivers.admit(receiver(), push("d1"), 0.0)
     assert receivers.admit(receiver("other"), push("d1"), 0.0).outcome is Outcome.POKED
-    generic = Heard(Forge.GENERIC, "", True, delivery="d1")
+    generic = WebhookCall(Forge.GENERIC, "", True, delivery="d1")
     assert receivers.admit(receiver(), generic, 100.0).outcome is Outcome.POKED
 
 

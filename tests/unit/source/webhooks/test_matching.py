@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kro_gitops.source.api.types import Forge, WantedRef
-from kro_gitops.source.webhooks.receive import Heard, concerns, normal_url, same_repository
+from kro_gitops.source.webhooks.receive import WebhookCall, concerns, normal_url, same_repository
 
 URL = "https://github.com/acme/platform"
 
@@ -87,8 +87,8 @@ def test_any_text_has_a_normal_url_or_none(text: str) -> None:
     assert normal == "" or "/" in normal
 
 
-def pushed(*refs: str, is_push: bool = True, urls: tuple[str, ...] = (URL,)) -> Heard:
-    return Heard(Forge.GITHUB, "push", is_push, refs, urls)
+def pushed(*refs: str, is_push: bool = True, urls: tuple[str, ...] = (URL,)) -> WebhookCall:
+    return WebhookCall(Forge.GITHUB, "push", is_push, refs, urls)
 
 
 BRANCH = WantedRef(branch="main")
@@ -160,4 +160,4 @@ def test_what_is_no_push_concerns_only_who_wants_that_pull_request() -> None:
 
 
 def test_a_generic_call_concerns_whom_it_is_made_to() -> None:
-    assert concerns(Heard(Forge.GENERIC, "", True), "ssh://anywhere/at-all", TAG)
+    assert concerns(WebhookCall(Forge.GENERIC, "", True), "ssh://anywhere/at-all", TAG)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from kro_gitops.source.api.types import Forge
-from kro_gitops.source.webhooks.receive import LARGEST_BODY, Heard, hear
+from kro_gitops.source.webhooks.receive import LARGEST_BODY, WebhookCall, parse_call
 from kube_objects.errors import RefusedError
 from tests.unit.source.forge_calls import (
     NOW,
@@ -56,8 +56,8 @@ def tea(host: str) -> tuple[str, ...]:
     )
 
 
-def heard(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> Heard:
-    return hear(call.headers, call.body, token, forge, NOW)
+def heard(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> WebhookCall:
+    return parse_call(call.headers, call.body, token, forge, NOW)
 
 
 def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str:
@@ -72,27 +72,27 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
     [
         pytest.param(
             github(payload("github-push")),
-            Heard(Forge.GITHUB, "push", True, MAIN, GITHUB, HUB_ID),
+            WebhookCall(Forge.GITHUB, "push", True, MAIN, GITHUB, HUB_ID),
             id="GitHub: a branch",
         ),
         pytest.param(
             github(payload("github-push-tag")),
-            Heard(Forge.GITHUB, "push", True, TAG, GITHUB, HUB_ID),
+            WebhookCall(Forge.GITHUB, "push", True, TAG, GITHUB, HUB_ID),
             id="GitHub: a tag",
         ),
         pytest.param(
             github(payload("github-push-deleted")),
-            Heard(Forge.GITHUB, "push", True, ("refs/heads/old",), GITHUB, HUB_ID),
+            WebhookCall(Forge.GITHUB, "push", True, ("refs/heads/old",), GITHUB, HUB_ID),
             id="GitHub: a branch that goes",
         ),
         pytest.param(
             github(payload("github-ping"), "ping"),
-            Heard(Forge.GITHUB, "ping", False, (), (), HUB_ID),
+            WebhookCall(Forge.GITHUB, "ping", False, (), (), HUB_ID),
             id="GitHub: a ping",
         ),
         pytest.param(
             github(payload("github-pull-request"), "pull_request"),
-            Heard(
+            WebhookCall(
                 Forge.GITHUB,
                 "pull_request",
                 False,
@@ -104,22 +104,22 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
         ),
         pytest.param(
             gitea(payload("gitea-push")),
-            Heard(Forge.GITEA, "push", True, MAIN, tea("gitea.acme.example"), TEA_ID),
+            WebhookCall(Forge.GITEA, "push", True, MAIN, tea("gitea.acme.example"), TEA_ID),
             id="Gitea: a branch",
         ),
         pytest.param(
             gitea(payload("forgejo-push"), name="Forgejo"),
-            Heard(Forge.GITEA, "push", True, MAIN, tea("forgejo.acme.example"), TEA_ID),
+            WebhookCall(Forge.GITEA, "push", True, MAIN, tea("forgejo.acme.example"), TEA_ID),
             id="Forgejo: a branch",
         ),
         pytest.param(
             gogs(payload("gogs-push")),
-            Heard(Forge.GITEA, "push", True, MAIN, tea("gogs.acme.example"), TEA_ID),
+            WebhookCall(Forge.GITEA, "push", True, MAIN, tea("gogs.acme.example"), TEA_ID),
             id="Gogs: a branch",
         ),
         pytest.param(
             gitea(payload("gitea-pull-request"), "pull_request"),
-            Heard(
+            WebhookCall(
                 Forge.GITEA,
                 "pull_request",
                 False,
@@ -131,17 +131,17 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
         ),
         pytest.param(
             gitlab(payload("gitlab-push")),
-            Heard(Forge.GITLAB, "Push Hook", True, MAIN, GITLAB, LAB_ID),
+            WebhookCall(Forge.GITLAB, "Push Hook", True, MAIN, GITLAB, LAB_ID),
             id="GitLab: a branch",
         ),
         pytest.param(
             gitlab(payload("gitlab-tag-push"), "Tag Push Hook"),
-            Heard(Forge.GITLAB, "Tag Push Hook", True, TAG, GITLAB, LAB_ID),
+            WebhookCall(Forge.GITLAB, "Tag Push Hook", True, TAG, GITLAB, LAB_ID),
             id="GitLab: a tag",
         ),
         pytest.param(
             gitlab(payload("gitlab-merge-request"), "Merge Request Hook"),
-            Heard(
+            WebhookCall(
                 Forge.GITLAB,
                 "Merge Request Hook",
                 False,
@@ -153,12 +153,12 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
         ),
         pytest.param(
             gitlab(payload("gitlab-system-repository-update"), "System Hook"),
-            Heard(Forge.GITLAB, "System Hook", True, MAIN, GITLAB, LAB_ID),
+            WebhookCall(Forge.GITLAB, "System Hook", True, MAIN, GITLAB, LAB_ID),
             id="GitLab: a hook of the whole server",
         ),
         pytest.param(
             bitbucket(payload("bitbucket-push")),
-            Heard(
+            WebhookCall(
                 Forge.BITBUCKET,
                 "repo:push",
                 True,
@@ -170,7 +170,7 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
         ),
         pytest.param(
             bitbucket_server(payload("bitbucket-server-push")),
-            Heard(
+            WebhookCall(
                 Forge.BITBUCKET_SERVER,
                 "repo:refs_changed",
                 True,
@@ -182,7 +182,7 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
         ),
         pytest.param(
             bitbucket_server(payload("bitbucket-server-push-without-links")),
-            Heard(
+            WebhookCall(
                 Forge.BITBUCKET_SERVER,
                 "repo:refs_changed",
                 True,
@@ -194,7 +194,7 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
         ),
         pytest.param(
             bitbucket_server(payload("bitbucket-server-pull-request"), "pr:from_ref_updated"),
-            Heard(
+            WebhookCall(
                 Forge.BITBUCKET_SERVER,
                 "pr:from_ref_updated",
                 False,
@@ -206,7 +206,7 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
         ),
         pytest.param(
             bitbucket_server(payload("bitbucket-server-ping"), "diagnostics:ping"),
-            Heard(
+            WebhookCall(
                 Forge.BITBUCKET_SERVER,
                 "diagnostics:ping",
                 False,
@@ -218,14 +218,14 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
         ),
         pytest.param(
             azure(payload("azure-push")),
-            Heard(
+            WebhookCall(
                 Forge.AZURE, "git.push", True, MAIN, AZURE, "03c164c2-8912-4d5e-8009-3707d5f83734"
             ),
             id="Azure: a branch",
         ),
         pytest.param(
             azure(payload("azure-pull-request")),
-            Heard(
+            WebhookCall(
                 Forge.AZURE,
                 "git.pullrequest.updated",
                 False,
@@ -236,21 +236,23 @@ def refusal(call: Call, token: bytes = TOKEN, forge: Forge | None = None) -> str
             id="Azure: a pull request",
         ),
         pytest.param(
-            generic(b"whatever"), Heard(Forge.GENERIC, "", True), id="generic: the body is not read"
+            generic(b"whatever"),
+            WebhookCall(Forge.GENERIC, "", True),
+            id="generic: the body is not read",
         ),
         pytest.param(
             generic(b"").having(x_delivery="build-7"),
-            Heard(Forge.GENERIC, "", True, delivery="build-7"),
+            WebhookCall(Forge.GENERIC, "", True, delivery="build-7"),
             id="generic: no body, and a name for the call",
         ),
         pytest.param(
             generic(b"{}", algorithm="sha512"),
-            Heard(Forge.GENERIC, "", True),
+            WebhookCall(Forge.GENERIC, "", True),
             id="generic: SHA-512",
         ),
     ],
 )
-def test_a_call_is_understood(call: Call, expected: Heard) -> None:
+def test_a_call_is_understood(call: Call, expected: WebhookCall) -> None:
     assert heard(call) == expected
     assert heard(call, forge=expected.forge) == expected
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kro_gitops.source.api.types import Forge
 from kro_gitops.source.webhooks.forges import recognise
 from kro_gitops.source.webhooks.headers import lowered
-from kro_gitops.source.webhooks.receive import hear
+from kro_gitops.source.webhooks.receive import parse_call
 from kube_objects.errors import RefusedError
 from tests.unit.source.forge_calls import (
     NOW,
@@ -46,7 +46,7 @@ PROOFS = {
 def verdict(call: Call, token: bytes = TOKEN, forge: Forge | None = None, at: float = NOW) -> str:
     """Return who was heard, or why nobody was."""
     try:
-        return hear(call.headers, call.body, token, forge, at).forge.value
+        return parse_call(call.headers, call.body, token, forge, at).forge.value
     except RefusedError as error:
         return error.code
 
@@ -279,7 +279,7 @@ def test_a_refusal_quotes_nothing_that_was_sent(name: str) -> None:
     secret = "s3cr3t-of-somebody"
     changed = Call(secret.encode(), {**call.without(proof).headers, proof: secret})
     with pytest.raises(RefusedError) as caught:
-        hear(changed.headers, changed.body, TOKEN, None, NOW)
+        parse_call(changed.headers, changed.body, TOKEN, None, NOW)
     said = f"{caught.value.message} {caught.value.hint}"
     assert secret not in said
     assert TOKEN.decode() not in said
