@@ -18,8 +18,9 @@ from kro_gitops.kube.informer import Informer
 from kro_gitops.source.api.types import SourceSpec
 from kro_gitops.source.controllers.inventories import Inventories
 from kro_gitops.source.controllers.live_cache import LiveCache
+from kro_gitops.source.controllers.read_budget import ReadBudget
 from kro_gitops.source.controllers.state import SourceState, SourceStore, Trigger
-from kro_gitops.source.files.budget import Amount, ReadBudget
+from kro_gitops.source.files.budget import Amount
 from kro_gitops.source.plan.claims import CLAIM_TIMEOUT
 from kro_gitops.source.plan.result import SyncResult
 from kro_gitops.tracking.inventory import Inventory, Key

@@ -211,7 +211,7 @@ class SourceReconciler:
             raise NotYet("inventory-unknown", text)
         self._store.lost.discard(key.place)  # what another one of that name left is taken over
         is_held = has_finalizer(source)
-        library = Library(owner=key.place, budget=self._controller.budget)
+        library = Library(reserve=partial(self._controller.budget.reserve, key.place))
         inventory = inventories.load(key)
         return self._store.put(SourceState(key, source, inventory, is_held, library))
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Collection, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from kro_gitops.control.loop import Loop
@@ -33,11 +34,12 @@ from kro_gitops.source.controllers.live_cache import LiveCache
 from kro_gitops.source.controllers.notifier import Notifier
 from kro_gitops.source.controllers.ownership import SourceRecords
 from kro_gitops.source.controllers.rbac import MissingPermissions
+from kro_gitops.source.controllers.read_budget import ReadBudget
 from kro_gitops.source.controllers.reconciler import SourceReconciler
 from kro_gitops.source.controllers.reporter import Reporter
 from kro_gitops.source.controllers.state import SourceState, Trigger
 from kro_gitops.source.controllers.sync import SourceSync
-from kro_gitops.source.files.budget import UNLIMITED, Amount, ReadBudget
+from kro_gitops.source.files.budget import UNLIMITED, Amount
 from kro_gitops.source.files.revision import Library
 from kro_gitops.source.git.mirror import Mirrors
 from kro_gitops.source.git.types import FetchRules
@@ -151,7 +153,7 @@ class SourceController:
                     source,
                     inventories.load(key),
                     has_finalizer(source),
-                    Library(owner=key.place, budget=self._context.budget),
+                    Library(reserve=partial(self._context.budget.reserve, key.place)),
                     spec,
                 )
             )

@@ -8,7 +8,7 @@ has the same objects, the others are not even combined again.
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Protocol
@@ -16,7 +16,7 @@ from typing import Protocol
 import orjson
 
 from kro_gitops.engine.plan.children import digest
-from kro_gitops.source.files.budget import Amount, ReadBudget
+from kro_gitops.source.files.budget import Amount
 from kro_gitops.source.files.manifests import (
     DEFAULT_SOURCE_LIMITS,
     Manifest,
@@ -197,8 +197,7 @@ class Library:
     """The files of one source, as they were last read."""
 
     limits: SourceLimits = DEFAULT_SOURCE_LIMITS
-    owner: str = ""  # the source, `namespace/name`
-    budget: ReadBudget = field(default_factory=ReadBudget)
+    reserve: Callable[[Amount], None] | None = None  # raises RefusedError if that is too much
     chooser: FileChooser = field(default_factory=FileChooser)
     _read: dict[tuple[str, str], _Read] = field(default_factory=dict)
     _whole: _Whole = field(default_factory=_Whole)
@@ -227,7 +226,8 @@ class Library:
             else:
                 content = contents[file.id]
                 reserved += Amount(content.count(b"\n---") + 1, len(content))
-        self.budget.reserve(self.owner, reserved)
+        if self.reserve is not None:
+            self.reserve(reserved)
         self._whole = self._changed(files, contents) or self._combined(files, contents)
         ordered = sorted((*findings, *self._whole.findings), key=lambda finding: finding.order)
         return Snapshot(commit, self._whole.items, tuple(ordered))
@@ -301,7 +301,7 @@ class Library:
 
     def emptied(self) -> "Library":
         """Return a library of the same source that has read nothing."""
-        return Library(self.limits, self.owner, self.budget)
+        return Library(self.limits, self.reserve)
 
     def release(self) -> None:
         """Drop texts of files that were needed to find positions."""

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from kro_gitops.metadata import (
+    LAST_APPLIED,
     PRUNE,
     PRUNE_APPROVED,
     REVISION,
@@ -25,7 +26,7 @@ from kube_objects.managed_fields import CachedObject, pack_owned_fields
 from kube_objects.refs import KubeObject
 
 # Large, or different for each object, and not needed to compare them.
-_DROPPED = frozenset(("kubectl.kubernetes.io/last-applied-configuration", SOURCE_PATH, REVISION))
+_DROPPED = frozenset((LAST_APPLIED, SOURCE_PATH, REVISION))
 _KEPT = (
     *("name", "namespace", "uid", "resourceVersion", "generation", "deletionTimestamp"),
     *("finalizers", "labels", "annotations"),

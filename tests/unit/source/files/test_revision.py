@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from objects_testing.budgets import examples
 
-from kro_gitops.source.files.budget import Amount, ReadBudget
+from kro_gitops.source.controllers.read_budget import ReadBudget
+from kro_gitops.source.files.budget import Amount
 from kro_gitops.source.files.manifests import SourceLimits
 from kro_gitops.source.files.revision import Library, Snapshot
 from kube_objects.errors import RefusedError
@@ -161,7 +163,7 @@ def test_commit_after_commit_gives_what_each_gives_by_itself(
 
 def test_a_revision_beyond_the_budget_is_not_parsed_and_the_former_one_stays() -> None:
     budget = ReadBudget(Amount(documents=6, size=10_000))
-    library = Library(owner="team/repo", budget=budget)
+    library = Library(reserve=partial(budget.reserve, "team/repo"))
     first = snapshot(library, {"a.yaml": config("one"), "b.yaml": config("two")})
     many = b"\n---\n".join(config(f"c{number}") for number in range(3))
     with pytest.raises(RefusedError, match="namespace team would have 4 documents, and may have 3"):

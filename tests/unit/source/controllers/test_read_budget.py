@@ -2,7 +2,8 @@
 
 import pytest
 
-from kro_gitops.source.files.budget import NOTHING, Amount, ReadBudget
+from kro_gitops.source.controllers.read_budget import ReadBudget
+from kro_gitops.source.files.budget import NOTHING, Amount
 from kube_objects.errors import RefusedError
 
 TOTAL = Amount(documents=1_000, size=1_000_000)
