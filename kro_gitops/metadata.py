@@ -46,6 +46,9 @@ FORCE = "gitops.kro.run/force"
 PRUNE = "gitops.kro.run/prune"
 PRUNE_APPROVED = "gitops.kro.run/prune-approved"
 
+# The whole object once more, as `kubectl apply` leaves it.
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
 # Apply sets (KEP-3659), as kubectl knows them.
 APPLYSET_ID = "applyset.kubernetes.io/id"
 APPLYSET_PART_OF = "applyset.kubernetes.io/part-of"

@@ -22,6 +22,7 @@ from kro_gitops.cli.exit_codes import PROBLEMS
 from kro_gitops.cli.messages import Style, counted, fail, say
 from kro_gitops.cli.output import FORMATS
 from kro_gitops.engine.options import Options
+from kro_gitops.preview.masking import secret_fields_of, without_secrets
 from kro_gitops.preview.repository import Repository, compile_repository
 from kro_gitops.settings.option import OMIT_GATE
 from kro_gitops.source.files.foreign_files import chart_folders, is_foreign
@@ -172,13 +173,18 @@ class Loaded:
         return [f for f in self.findings if f.problem.severity is Severity.ERROR]
 
     def sources(self) -> dict[str, SourceText]:
-        """Return the text of the files that have findings."""
+        """Return the text of the files that have findings, without values of Secrets."""
         names = {finding.origin.file for finding in self.findings}
+        secret_fields = secret_fields_of(self.repository.definitions)
         return {
-            name: SourceText(content.decode("utf-8", "replace").removeprefix("\ufeff"))
+            name: without_secrets(_decoded(content), name, secret_fields)
             for name, content in self.files.contents.items()
             if name in names
         }
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def load(paths: list[str], args: argparse.Namespace, besides: Iterable[str] = ()) -> Loaded:
@@ -199,7 +205,7 @@ def load_documents(name: str) -> tuple[Document, ...]:
         fail(f"{name} {reason(error)}")
     found = documents.load(content, name)
     if found.findings:
-        sources = {name: SourceText(content.decode("utf-8", "replace"))}
+        sources = {name: without_secrets(_decoded(content), name, {})}
         fail(FORMATS["text"](found.findings, sources, Style(sys.stderr)).rstrip("\n"))
     return found.documents
 

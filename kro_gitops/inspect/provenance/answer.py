@@ -20,13 +20,13 @@ import orjson
 from kro_gitops.engine.plan.fields import UNKNOWN
 from kro_gitops.inspect.provenance.field_managers import Writer
 from kro_gitops.inspect.provenance.git_location import Place
+from kro_gitops.metadata import LAST_APPLIED
 from kube_objects.paths import MISSING, format_path
 from kube_objects.problems import Path
 from kube_objects.refs import KubeObject, ObjectRef
 
 _HASH_BYTES = 6
 _SECRET_PARTS = frozenset(("data", "stringData"))
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class OriginKind(StrEnum):
@@ -128,7 +128,7 @@ def is_secret_field(obj: KubeObject, path: Path) -> bool:
     """Return True if the field holds data of a Secret."""
     if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Secret"):
         return False
-    return not path or path[0] in _SECRET_PARTS or path[-1] == _LAST_APPLIED
+    return not path or path[0] in _SECRET_PARTS or path[-1] == LAST_APPLIED
 
 
 def shown(value: Any, *, hidden: bool = False, salt: bytes = b"") -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from kube_objects.positions import Places, SourceText
+from kube_objects.positions import Places, SourceText, Span
 from kube_objects.problems import Finding, Origin, Problem, Spot
 from kube_objects.yaml_parser import BadSeparator, ParseError, Part, split
 from kube_objects.yaml_values import DEFAULT_LIMITS, Limits, build
@@ -48,12 +48,18 @@ class Document:
         That of a value is where its text begins (its quote, its `|`), that of an offset is its
         character, and that of a path which does not exist is its nearest existing parent.
         """
-        line, column = self.source.position(self._span(spot)[0])
+        line, column = self.source.position(self.span(spot).start)
         return Origin(self.file, line, column, self.revision)
 
     def width(self, spot: Spot) -> int:
         """Return how many characters to underline, on the line of the origin."""
-        return self.source.width(*self._span(spot))
+        span = self.span(spot)
+        return self.source.width(span.start, span.end)
+
+    def span(self, spot: Spot) -> Span:
+        """Return where a spot is written, in characters of the file."""
+        span, start = self._places.span(spot), self.part.start
+        return Span(start + span.start, start + span.end)
 
     def source_line(self, number: int) -> str:
         """Return a line of the file (not of the document), without its break."""
@@ -66,10 +72,6 @@ class Document:
     @cached_property
     def _places(self) -> Places:
         return Places(self.part.text)
-
-    def _span(self, spot: Spot) -> tuple[int, int]:
-        span = self._places.span(spot)
-        return self.part.start + span.start, self.part.start + span.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +131,7 @@ class _Loader:
             if isinstance(part, BadSeparator):
                 problem = Problem(
                     "yaml-syntax",
-                    f"'{part.text}' is not a document separator: nothing but a comment may follow"
-                    " '---'",
+                    "this is not a document separator: nothing but a comment may follow '---'",
                     hint="begin the document on the next line",
                 )
                 error = ParseError(problem, 0, len(part.text))

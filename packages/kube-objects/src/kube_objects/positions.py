@@ -58,6 +58,10 @@ class SourceText:
             return ""
         return self.text[starts[number - 1] : ends[number - 1]]
 
+    def lines(self) -> list[str]:
+        """Return all lines without their breaks."""
+        return [self.text[start:end] for start, end in zip(*self._lines, strict=True)]
+
     def width(self, start: int, end: int) -> int:
         """Return the number of characters from `start` to `end` on the first line, at least 1."""
         starts, ends = self._lines
