@@ -185,6 +185,11 @@ def validate_inventory(parent: KubeObject) -> Inventory:
     return inventory
 
 
+def is_member(obj: KubeObject, parent: ObjectRef) -> bool:
+    """Return whether an object carries the id of its parent's apply set, whoever created it."""
+    return _texts(obj, "labels").get(APPLYSET_PART_OF, "") == applyset_id(parent)
+
+
 def reject_foreign_member(current: KubeObject, parent: ObjectRef) -> None:
     """Refuse to take an object out of another apply set."""
     theirs, ours = _texts(current, "labels").get(APPLYSET_PART_OF, ""), applyset_id(parent)

@@ -6,19 +6,23 @@ may be an object which another client created: it is not adopted unless that is 
 read first, except for a new instance. Its children cannot exist yet, and a read would cost a
 request each. So they are applied without force: the managed fields of the response show whether the
 object existed before, and then our fields are released at once.
+
+An object that carries the apply-set id of the instance is ours, also if another client created it:
+it was restored from a backup. Its id does not depend on uids. Whoever can write the label can write
+the object, so nobody gains from writing it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
 
 from kro_gitops.engine.adoption import NotAdopted
-from kro_gitops.engine.applyset import Target, reject_foreign_member, target_of
+from kro_gitops.engine.applyset import Target, is_member, reject_foreign_member, target_of
 from kro_gitops.engine.controllers.context import WriteContext
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import is_same_desire
 from kro_gitops.engine.plan.steps import Apply
 from kro_gitops.errors import KroGitopsError, Unavailable
-from kro_gitops.kube.api import DeleteOptions, Propagation, WriteOptions
+from kro_gitops.kube.api import DeleteOptions, MergePatch, Propagation, WriteOptions
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.metadata import CHILD_MANAGER
 from kube_objects.errors import RefusedError
@@ -60,9 +64,10 @@ class Applier:
             live = self._watches.child(step.ref)
             if live is not None:
                 reject_foreign_member(live, context.key)
-            # Only managed fields show that we applied it: any client can write the label.
-            is_ours = isinstance(live, CachedObject) and bool(live.owned)
-            if (is_ours and target not in self._foreign) or context.may_adopt(step.ref):
+            is_applied = isinstance(live, CachedObject) and bool(live.owned)
+            if live is not None and not is_applied and is_member(live, context.key):
+                answer = await self._take_over(context, step, target)
+            elif (is_applied and target not in self._foreign) or context.may_adopt(step.ref):
                 answer = await context.cluster.apply(step.object, _options(force=True))
             elif context.is_new and live is None and target not in self._foreign:
                 answer = await self._apply_to_new(context, step, target)
@@ -97,12 +102,39 @@ class Applier:
             self._foreign.discard(target)
             return await context.cluster.apply(step.object, _options(force=False))
         reject_foreign_member(found, context.key)
-        is_ours = bool(pack_owned_fields(found, CHILD_MANAGER))
-        if target in self._foreign and is_ours:
+        is_applied = bool(pack_owned_fields(found, CHILD_MANAGER))
+        if not is_applied and is_member(found, context.key):
+            return await self._take_over(context, step, target)
+        if target in self._foreign and is_applied:
             await self._release_fields(context, step.ref)
-        if target in self._foreign or not is_ours:
+        if target in self._foreign or not is_applied:
             raise NotAdopted(step.ref, other_managers(found, _OWN_MANAGERS))
         # Ours, but it lost its label.
+        return await context.cluster.apply(step.object, _options(force=True))
+
+    async def _take_over(self, context: WriteContext, step: Apply, target: Target) -> KubeObject:
+        """Apply a child that was restored, without references to a former instance of the name."""
+        self._foreign.discard(target)
+        found = await context.cluster.find(step.ref)
+        owners = (found["metadata"].get("ownerReferences") or []) if found is not None else []
+        key, ours = context.key, step.object["metadata"].get("ownerReferences") or []
+        uids = {each["uid"] for each in ours}
+        stale = [
+            each
+            for each in owners
+            if each["uid"] not in uids
+            and (each["apiVersion"], each["kind"], each["name"])
+            == (key.kind.api_version, key.kind.kind, key.name)
+        ]
+        if found is not None and stale:
+            # Before the garbage collector finds that their owner does not exist. Together with our
+            # own, because a child without an owner would stay if we ended here.
+            kept = [each for each in owners if each not in stale]
+            version = found["metadata"]["resourceVersion"]
+            metadata = {"resourceVersion": version, "ownerReferences": [*kept, *ours]}
+            await context.cluster.patch(
+                step.ref, MergePatch({"metadata": metadata}), _options(force=False)
+            )
         return await context.cluster.apply(step.object, _options(force=True))
 
     async def _apply_to_new(self, context: WriteContext, step: Apply, target: Target) -> KubeObject:

@@ -2,8 +2,9 @@
 Queues the instances that a watch event concerns.
 
 An event about an instance queues the instance. An event about a child queues the instance that its
-label names by uid. An event about an external object queues the instances that refer to it, by
-name or by selector. No event makes the router look at all instances.
+label names by uid; where that is a former instance of the same name, of which a child is left or
+was restored, the apply-set id names it. An event about an external object queues the instances that
+refer to it, by name or by selector. No event makes the router look at all instances.
 
 Events that are the echo of our own writes queue nothing: see `own_writes`.
 """
@@ -12,6 +13,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
+from kro_gitops.engine.applyset import applyset_id
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.own_writes import OwnWrites
 from kro_gitops.engine.instance_metadata import is_deleting
@@ -23,6 +25,7 @@ from kro_gitops.engine.lost_instances import (
 from kro_gitops.engine.plan.deletion import asks_to_orphan
 from kro_gitops.engine.watchset import WatchSet
 from kro_gitops.kube.cache import MIN_VERSION, Change
+from kro_gitops.metadata import APPLYSET_PART_OF, INSTANCE_ID
 from kube_objects.managed_fields import CachedObject
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -51,6 +54,7 @@ class EventRouter:
         self.lost: dict[ObjectRef, KubeObject] = {}
         self._observer = observer
         self._by_uid: dict[str, ObjectRef] = {}
+        self._by_applyset: dict[str, ObjectRef] = {}
         # Children that finalizers kept after their deletion, and until when they count as deleting.
         self._recently_deleted: dict[ObjectRef, tuple[float, KubeObject]] = {}
 
@@ -61,6 +65,7 @@ class EventRouter:
         before, after = change.before, change.after
         if after is None:
             self._by_uid.pop(uid, None)
+            self._by_applyset.pop(applyset_id(key), None)
             self.watch_set.forget(key)
             self.orphaning.discard(uid)
             if was_deleted_without_cleanup(change.object):
@@ -68,6 +73,8 @@ class EventRouter:
         else:
             self.forget_lost(key)  # the instance that has its name now takes its children over
             self._by_uid[uid] = key
+            if before is None:
+                self._by_applyset[applyset_id(key)] = key
             if is_deleting(after) and asks_to_orphan(after):
                 self.orphaning.add(uid)
         if before is not None and after is not None:
@@ -106,13 +113,17 @@ class EventRouter:
             }
             self._recently_deleted[ObjectRef.of(before)] = (now + RECREATE_DELAY, before)
             delay = RECREATE_DELAY
-        found = (
-            self._by_uid.get(instance_uid_of(obj)) for obj in (before, after) if obj is not None
-        )
+        found = (self._parent_of(obj) for obj in (before, after) if obj is not None)
         keys = {key for key in found if key is not None}
         self._observer.change_routed(ObjectRef.of(change.object).kind, woke=bool(keys))
         for key in keys:
             self._notify(key, change.object, delay)
+
+    def _parent_of(self, child: KubeObject) -> ObjectRef | None:
+        labels = child["metadata"].get("labels") or {}
+        return self._by_uid.get(labels.get(INSTANCE_ID, "")) or self._by_applyset.get(
+            labels.get(APPLYSET_PART_OF, "")
+        )
 
     def external_changed(self, kind: Kind, change: Change) -> None:
         """Handle an event about an object that instances may refer to."""
