@@ -21,7 +21,6 @@ from typing import Generic, Protocol, TypeVar
 
 from kro_gitops.control.outcome import Level, Outcome, Result, RetryDelays, of_error, of_result
 from kro_gitops.control.workqueue import WorkItem, WorkQueue
-from kro_gitops.kube.api import Identity
 
 K = TypeVar("K", bound=Hashable)
 
@@ -50,7 +49,6 @@ class ReconcileReport:
     """One reconcile, for metrics and events."""
 
     key: Hashable
-    identity: Identity | None
     outcome: Outcome  # what was reported before is not reported again
     error: Exception | None
     waited: float
@@ -97,15 +95,15 @@ class Loop(Generic[K]):
         self._reported: dict[K, str] = {}
         self._failed_by_outage: set[K] = set()
 
-    def add(self, key: K, identity: Identity | None = None) -> None:
-        """Queue a key now; `identity` is impersonated, None is the controller itself."""
-        self._queue.add(key, identity, _now())
+    def add(self, key: K) -> None:
+        """Queue a key now."""
+        self._queue.add(key, _now())
         self._wake_idle_worker()
 
-    def add_after(self, key: K, delay: float, identity: Identity | None = None) -> None:
+    def add_after(self, key: K, delay: float) -> None:
         """Queue a key after a delay, unless it is due sooner already."""
         now = _now()
-        self._queue.add_at(key, identity, now + delay, now)
+        self._queue.add_at(key, now + delay, now)
         self._wake_idle_worker()
 
     def discard(self, key: K) -> None:
@@ -199,7 +197,7 @@ class Loop(Generic[K]):
                         },
                     )
                 self._observer.finished(
-                    ReconcileReport(work.key, work.identity, outcome, error, work.waited, seconds)
+                    ReconcileReport(work.key, outcome, error, work.waited, seconds)
                 )
                 # A reconcile that never waited must not keep other tasks from running.
                 await asyncio.sleep(0)

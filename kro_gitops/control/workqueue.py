@@ -14,9 +14,6 @@ Guarantees:
   group gets at most half of them, so that the others find one free at once (`has_room`). Within a
   group, its parts take turns: instances of one namespace by their kind.
 - Nothing costs more than the logarithm of what is queued, and what is idle costs nothing.
-
-The identity is no part of the key: two identities must not work on one object at once. It is stored
-beside the key, and the latest counts.
 """
 
 from collections import OrderedDict
@@ -26,8 +23,6 @@ from enum import Enum, auto
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Generic, TypeVar
-
-from kro_gitops.kube.api import Identity
 
 K = TypeVar("K", bound=Hashable)
 
@@ -44,7 +39,6 @@ class WorkItem(Generic[K]):
     """A key taken out of the queue; it must be given back with `done`."""
 
     key: K
-    identity: Identity | None
     failures: int  # in a row, before this try
     waited: float  # since it was due
 
@@ -69,7 +63,6 @@ class _State(Enum):
 class _Entry:
     """What is known about a key; `due` is also when a key in work should be taken again."""
 
-    identity: Identity | None = None
     state: _State = _State.IDLE
     due: float | None = None
     failures: int = 0
@@ -153,16 +146,15 @@ class WorkQueue(Generic[K]):
             heappop(self._later)
         return self._later[0][0] if self._later else None
 
-    def add(self, key: K, identity: Identity | None, now: float) -> None:
-        """Queue a key now; `identity` is impersonated, None is the controller itself."""
-        self.add_at(key, identity, now, now)
+    def add(self, key: K, now: float) -> None:
+        """Queue a key now."""
+        self.add_at(key, now, now)
 
-    def add_at(self, key: K, identity: Identity | None, due: float, now: float) -> None:
+    def add_at(self, key: K, due: float, now: float) -> None:
         """Queue a key for a time, unless it is due sooner already."""
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry()
-        entry.identity = identity
         self._schedule(key, entry, due, now)
 
     def take(self, now: float) -> WorkItem[K] | None:
@@ -185,17 +177,17 @@ class WorkQueue(Generic[K]):
         waited = now - entry.due if entry.due is not None else 0.0
         entry.due = None
         self._move(entry, _State.WORKING)
-        return WorkItem(key, entry.identity, entry.failures, max(waited, 0.0))
+        return WorkItem(key, entry.failures, max(waited, 0.0))
 
     def expedite(self, key: K, now: float) -> None:
-        """Make a waiting key due now, as if it had not failed; the identity stays."""
+        """Make a waiting key due now, as if it had not failed."""
         entry = self._entries.get(key)
         if entry is not None:
             entry.failures = 0
             self._schedule(key, entry, now, now)
 
     def again_at(self, key: K, due: float) -> None:
-        """Requeue a key that is being processed, with the same identity."""
+        """Requeue a key that is being processed."""
         entry = self._working(key)
         entry.due = due if entry.due is None else min(entry.due, due)
 

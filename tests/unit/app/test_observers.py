@@ -153,9 +153,7 @@ def finished(metrics: Metrics, error: Exception | None = None, kind: Kind = KIOS
     plurals.set_engine(Engine())
     key = ObjectRef(kind, "town", "corner")
     outcome = Outcome(is_failure=error is not None)
-    InstanceLoopObserver(metrics, plurals).finished(
-        ReconcileReport(key, None, outcome, error, 0.0, 0.1)
-    )
+    InstanceLoopObserver(metrics, plurals).finished(ReconcileReport(key, outcome, error, 0.0, 0.1))
 
 
 def test_passes_are_counted_by_kind(metrics: Metrics) -> None:

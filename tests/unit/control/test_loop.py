@@ -12,11 +12,9 @@ from kro_gitops.control.loop import Loop, LoopSettings, ReconcileReport
 from kro_gitops.control.outcome import DONE, Level, Result, RetryDelays
 from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.errors import ClusterUnavailable, NotYet, Unavailable
-from kro_gitops.kube.api import Identity
 from kube_objects.errors import RefusedError
 from tests.virtual_time import run
 
-ALICE = Identity("alice")
 PACE = RetryDelays(later=3.0, backoff=Backoff(first=1.0, cap=8.0, spread=0.0))
 SETTINGS = LoopSettings(workers=2, time_limit=100.0, grace=10.0, pace=PACE)
 
@@ -164,23 +162,6 @@ class TestWork:
         Story(reconcile).play(script)
         assert len(done) == 101
         assert done.index("other task") < 20
-
-    def test_is_done_as_the_identity_that_was_given(self) -> None:
-        seen: list[Identity | None] = []
-
-        async def reconcile(work: WorkItem[str]) -> Result:
-            seen.append(work.identity)
-            return DONE
-
-        async def script(loop: Loop[str]) -> None:
-            loop.add("a", Identity("alice"))
-            loop.add_after("b", 1, Identity("bob"))
-            await asyncio.sleep(2)
-            loop.add("c")
-            await asyncio.sleep(1)
-
-        Story(reconcile).play(script)
-        assert seen == [Identity("alice"), Identity("bob"), None]
 
     def test_on_a_key_that_was_discarded_does_not_begin(self) -> None:
         async def script(loop: Loop[str]) -> None:
@@ -413,7 +394,7 @@ def test_what_an_outage_made_fail_is_retried_as_soon_as_it_is_over() -> None:
     story = Story(reconcile, settings)
 
     async def script(loop: Loop[str]) -> None:
-        loop.add("outage", ALICE)
+        loop.add("outage")
         loop.add("else")
         await asyncio.sleep(110)
         loop.retry_after_outage()
@@ -422,4 +403,3 @@ def test_what_an_outage_made_fail_is_retried_as_soon_as_it_is_over() -> None:
     taken = story.play(script)
     assert [at for at, key in taken if key == "outage"] == [0.0, 64.0, 110.0]
     assert [at for at, key in taken if key == "else"] == [0.0, 64.0, 192.0]
-    assert {each.identity for each in story.watcher.reports if each.key == "outage"} == {ALICE}

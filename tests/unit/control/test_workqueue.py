@@ -5,9 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kro_gitops.control.workqueue import Depth, WorkItem, WorkQueue
-from kro_gitops.kube.api import Identity
-
-ALICE, BOB = Identity("alice"), Identity("bob")
 
 
 def queue() -> WorkQueue[str]:
@@ -18,7 +15,7 @@ def queue() -> WorkQueue[str]:
 def added(*keys: str) -> WorkQueue[str]:
     found = queue()
     for key in keys:
-        found.add(key, None, 0)
+        found.add(key, 0)
     return found
 
 
@@ -41,15 +38,15 @@ class TestOneKey:
     def test_is_not_taken_while_it_is_in_work(self) -> None:
         found = added("a")
         take(found)
-        found.add("a", None, 1)
-        found.add("a", None, 1)
+        found.add("a", 1)
+        found.add("a", 1)
         assert take(found, 1) is None
 
     def test_added_while_in_work_is_taken_once_more(self) -> None:
         found = added("a")
         take(found)
-        found.add("a", None, 1)
-        found.add("a", None, 1)
+        found.add("a", 1)
+        found.add("a", 1)
         found.done("a", 2)
         assert take(found, 2) == "a"
         found.done("a", 3)
@@ -73,14 +70,14 @@ class TestOneKey:
 
     def test_says_how_long_it_was_due(self) -> None:
         found = queue()
-        found.add_at("a", None, due=5, now=0)
-        assert found.take(7) == WorkItem("a", None, failures=0, waited=2)
+        found.add_at("a", due=5, now=0)
+        assert found.take(7) == WorkItem("a", failures=0, waited=2)
 
 
 class TestLater:
     def test_is_when_a_key_is_taken_and_not_before(self) -> None:
         found = queue()
-        found.add_at("a", None, due=5, now=0)
+        found.add_at("a", due=5, now=0)
         assert found.next_due() == 5
         assert take(found, 4.9) is None
         assert take(found, 5) == "a"
@@ -92,7 +89,7 @@ class TestLater:
     def test_the_sooner_of_two_times_counts(self, dues: tuple[int, int], first: int) -> None:
         found = queue()
         for due in dues:
-            found.add_at("a", None, due, 0)
+            found.add_at("a", due, 0)
         assert found.next_due() == first
         assert take(found, first) == "a"
         found.done("a", first)
@@ -101,13 +98,13 @@ class TestLater:
 
     def test_becomes_now_if_the_key_is_added(self) -> None:
         found = queue()
-        found.add_at("a", None, 100, 0)
-        found.add("a", None, 1)
+        found.add_at("a", 100, 0)
+        found.add("a", 1)
         assert take(found, 1) == "a"
 
     def test_does_not_put_off_a_key_that_is_due(self) -> None:
         found = added("a")
-        found.add_at("a", None, 100, 0)
+        found.add_at("a", 100, 0)
         assert take(found) == "a"
 
     def test_can_be_asked_for_while_in_work(self) -> None:
@@ -124,14 +121,14 @@ class TestLater:
         found = added("a")
         take(found)
         found.again_at("a", 9)
-        found.add("a", None, 1)
+        found.add("a", 1)
         found.done("a", 2)
         assert take(found, 2) == "a"
 
     def test_keys_are_taken_in_the_order_they_are_due(self) -> None:
         found = queue()
         for key, due in (("a1", 3), ("a2", 1), ("a3", 2)):
-            found.add_at(key, None, due, 0)
+            found.add_at(key, due, 0)
         assert take_all(found, 5) == ["a2", "a3", "a1"]
 
 
@@ -155,7 +152,7 @@ class TestFailures:
         found.succeeded("a")
         found.again_at("a", 0)
         found.done("a", 0)
-        assert found.take(0) == WorkItem("a", None, 0, 0)
+        assert found.take(0) == WorkItem("a", 0, 0)
 
     def test_are_forgotten_when_nobody_wants_the_key_again(self) -> None:
         found = added("a")
@@ -163,36 +160,6 @@ class TestFailures:
         found.failed("a")
         found.done("a", 0)
         assert len(found) == 0
-
-
-class TestIdentity:
-    def test_is_carried_with_the_key(self) -> None:
-        found = queue()
-        found.add("a", ALICE, 0)
-        assert found.take(0) == WorkItem("a", ALICE, 0, 0)
-
-    def test_the_latest_counts_and_a_key_stays_one_key(self) -> None:
-        found = queue()
-        found.add("a", ALICE, 0)
-        found.add("a", BOB, 0)
-        assert found.take(0) == WorkItem("a", BOB, 0, 0)
-        assert found.take(0) is None
-
-    def test_is_kept_when_a_key_asks_to_be_taken_again(self) -> None:
-        found = queue()
-        found.add("a", ALICE, 0)
-        found.take(0)
-        found.again_at("a", 0)
-        found.done("a", 0)
-        assert found.take(0) == WorkItem("a", ALICE, 0, 0)
-
-    def test_a_change_while_in_work_counts_for_the_next_time(self) -> None:
-        found = queue()
-        found.add("a", ALICE, 0)
-        found.take(0)
-        found.add("a", BOB, 0)
-        found.done("a", 0)
-        assert found.take(0) == WorkItem("a", BOB, 0, 0)
 
 
 class TestGroups:
@@ -208,7 +175,7 @@ class TestGroups:
         found = added(*(f"a{number}" for number in range(100)))
         slow = [take(found) or "" for _ in range(8)]
         for key in ("b1", "b2", "b3"):
-            found.add(key, None, 1)
+            found.add(key, 1)
         # Each worker that gets free serves the group that has the least in work.
         served = []
         for key in slow[:4]:
@@ -222,7 +189,7 @@ class TestGroups:
     def test_have_parts_that_take_turns(self) -> None:
         found: WorkQueue[str] = WorkQueue(lambda key: key[0], part_of=lambda key: key[1])
         for added_key in ("ax1", "ax2", "ax3", "ay1", "ay2", "bx1"):
-            found.add(added_key, None, 0)
+            found.add(added_key, 0)
         found.discard("ay2")
         taken = []
         while (key := take(found)) is not None:
@@ -239,7 +206,7 @@ class TestGroups:
             taken.append(key[0])
             found.done(key, 0)
             if key == "b1":
-                found.add("b1", None, 0)  # always back at once
+                found.add("b1", 0)  # always back at once
         assert Counter(taken) == {"a": 3, "b": 3}
 
 
@@ -251,7 +218,7 @@ class TestDiscarding:
 
     def test_drops_a_key_that_waits(self) -> None:
         found = queue()
-        found.add_at("a", None, 5, 0)
+        found.add_at("a", 5, 0)
         found.discard("a")
         assert found.next_due() is None
         assert len(found) == 0
@@ -259,7 +226,7 @@ class TestDiscarding:
     def test_lets_work_end_and_not_begin_again(self) -> None:
         found = added("a")
         take(found)
-        found.add("a", None, 0)
+        found.add("a", 0)
         found.discard("a")
         found.done("a", 1)
         assert take(found, 1) is None
@@ -271,7 +238,7 @@ class TestDiscarding:
 
 def test_depth_says_how_much_is_where() -> None:
     found = added("a", "b")
-    found.add_at("c", None, 9, 0)
+    found.add_at("c", 9, 0)
     take(found)
     assert found.depth == Depth(ready=1, waiting=1, working=1)
     assert len(found) == 3
@@ -279,10 +246,10 @@ def test_depth_says_how_much_is_where() -> None:
 
 def test_keys_put_off_again_and_again_do_not_pile_up() -> None:
     found = queue()
-    found.add_at("z", None, 5, 0)  # due before all others, so theirs are never looked at
+    found.add_at("z", 5, 0)  # due before all others, so theirs are never looked at
     for number in range(10_000):
         now = number / 10_000
-        found.add("a", None, now)
+        found.add("a", now)
         take(found, now)
         found.again_at("a", now + 36_000)
         found.done("a", now)
@@ -336,10 +303,10 @@ def test_whatever_happens_a_key_is_taken_when_it_is_due_and_never_twice_at_once(
 def apply(operation: str, key: str, number: int, found: WorkQueue[str], model: Model) -> None:
     match operation:
         case "add":
-            found.add(key, None, model.now)
+            found.add(key, model.now)
             model.want(key, model.now)
         case "add_at":
-            found.add_at(key, None, model.now + number, model.now)
+            found.add_at(key, model.now + number, model.now)
             model.want(key, model.now + number)
         case "take":
             taken = take(found, model.now)
@@ -364,7 +331,7 @@ def apply(operation: str, key: str, number: int, found: WorkQueue[str], model: M
 
 def test_keys_need_not_be_grouped() -> None:
     queue: WorkQueue[str] = WorkQueue(lambda _: None)
-    queue.add("a", None, 0.0)
+    queue.add("a", 0.0)
 
     work = queue.take(0.0)
 
@@ -376,22 +343,22 @@ class TestShares:
     def test_one_group_gets_at_most_half_of_the_workers(self) -> None:
         found: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=8)
         for number in range(20):
-            found.add(f"a{number}", None, 0)
+            found.add(f"a{number}", 0)
         assert len(take_all(found)) == 4
 
     def test_another_group_finds_a_free_worker_though_nothing_is_given_back(self) -> None:
         found: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=8)
         for group in "abc":
             for number in range(20):
-                found.add(f"{group}{number}", None, 0)
+                found.add(f"{group}{number}", 0)
             take_all(found)
-        found.add("d1", None, 1)
+        found.add("d1", 1)
         assert take(found, 1) == "d1"
 
     def test_what_is_given_back_is_taken_by_those_who_wait(self) -> None:
         found: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=2)
-        found.add("a1", None, 0)
-        found.add("a2", None, 0)
+        found.add("a1", 0)
+        found.add("a2", 0)
         assert take_all(found) == ["a1"]
         found.done("a1", 1)
         assert take_all(found, 1) == ["a2"]
@@ -399,7 +366,7 @@ class TestShares:
     def test_a_single_worker_serves_all(self) -> None:
         found: WorkQueue[str] = WorkQueue(lambda key: key[0], workers=1)
         for key in ("a1", "a2", "b1"):
-            found.add(key, None, 0)
+            found.add(key, 0)
         taken = []
         while (work := found.take(0)) is not None:
             taken.append(work.key)

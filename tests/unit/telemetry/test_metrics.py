@@ -340,8 +340,8 @@ async def test_reconciles_of_other_controllers_are_counted_as_controller_runtime
 def test_the_depth_of_a_queue_is_read_when_the_page_is() -> None:
     metrics, queue = Metrics(), WorkQueue[str](str)
     LoopObserver(metrics, "dynamic-controller-queue", lambda: queue.depth.ready, gvr)
-    queue.add("a", None, 0.0)
-    queue.add("b", None, 0.0)
+    queue.add("a", 0.0)
+    queue.add("b", 0.0)
     found = samples(metrics)
     assert list(found["workqueue_depth"].values()) == [2]
     assert found["dynamic_controller_queue_length"] == {(): 2}

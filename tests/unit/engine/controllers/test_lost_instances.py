@@ -119,7 +119,7 @@ class Engine:
         while self.woken:
             keys, self.woken = dict.fromkeys(self.woken), []
             for key in keys:
-                await self._instances.reconcile(WorkItem(key, None, 0, 0.0))
+                await self._instances.reconcile(WorkItem(key, 0, 0.0))
                 await asyncio.sleep(0.01)
 
 
