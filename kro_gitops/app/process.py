@@ -114,7 +114,11 @@ class _Process:
                 if self._beside is None:
                     code = await work
                 else:
-                    seen = ControllerView(client, discovery, self._is_idle)
+                    seen = ControllerView(
+                        client,
+                        discovery,
+                        lambda: self._begun is not None and self._begun.is_idle(),
+                    )
                     code = await run_with_companion(work, self._beside(seen), self._stopping.set)
         finally:
             beating.cancel()
@@ -169,9 +173,6 @@ class _Process:
                     return 1
                 finally:
                     await asyncio.to_thread(leadership.stop)
-
-    def _is_idle(self) -> bool:
-        return self._begun is not None and self._begun.is_idle()
 
     async def _reach(self, discovery: Discovery) -> bool:
         """Wait until the API server answers; return False if a signal comes first."""

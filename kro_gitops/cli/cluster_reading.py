@@ -68,7 +68,7 @@ class Reading:
     async def own(self, kind: Kind, namespace: str = "") -> list[KubeObject]:
         """Return all objects of a kind of kro or of kro-gitops; raise if it is not served."""
         try:
-            return await self._list(Selection(kind, namespace))
+            return list((await self._cluster.list(Selection(kind, namespace))).items)
         except NotServed:
             raise _not_installed(kind) from None
         except Forbidden as error:
@@ -220,13 +220,10 @@ class Reading:
                 self._by_group_kind.setdefault(GroupKind.of(kind), kind)
         return self._by_group_kind.get(group_kind)
 
-    async def _list(self, selection: Selection) -> list[KubeObject]:
-        return list((await self._cluster.list(selection)).items)
-
     async def _list_or_note(self, selection: Selection) -> list[KubeObject]:
         """List objects; a kind that may not be read or is not served is noted and left out."""
         try:
-            return await self._list(selection)
+            return list((await self._cluster.list(selection)).items)
         except (Forbidden, NotServed) as error:
             self._note(error.message)
             return []

@@ -162,28 +162,29 @@ REVISION_SCHEMA: Schema = _whole(
 )
 
 
-def _column(name: str, path: str, of: str = "string", *, is_wide: bool = False) -> Schema:
+def printer_column(name: str, path: str, of: str = "string", *, is_wide: bool = False) -> Schema:
+    """Return a column of `kubectl get`; a wide one is shown with `-o wide` only."""
     column: Schema = {"name": name, "type": of, "jsonPath": path}
     return {**column, "priority": 1} if is_wide else column
 
 
-_READY = _column("READY", '.status.conditions[?(@.type=="Ready")].status')
-_AGE = _column("AGE", ".metadata.creationTimestamp", "date")
+_READY = printer_column("READY", '.status.conditions[?(@.type=="Ready")].status')
+_AGE = printer_column("AGE", ".metadata.creationTimestamp", "date")
 _HASH_PATH = ".metadata.labels." + REVISION_HASH.replace(".", r"\.")
 
 # What `kubectl get` shows; the wide ones only with `-o wide`.
 DEFINITION_COLUMNS = (
-    _column("APIVERSION", ".spec.schema.apiVersion"),
-    _column("KIND", ".spec.schema.kind"),
-    _column("STATE", ".status.state"),
+    printer_column("APIVERSION", ".spec.schema.apiVersion"),
+    printer_column("KIND", ".spec.schema.kind"),
+    printer_column("STATE", ".status.state"),
     _READY,
-    _column("TOPOLOGICALORDER", ".status.topologicalOrder", is_wide=True),
+    printer_column("TOPOLOGICALORDER", ".status.topologicalOrder", is_wide=True),
     _AGE,
 )
 REVISION_COLUMNS = (
-    _column("RGD", ".spec.snapshot.name", is_wide=True),
-    _column("REVISION", ".spec.revision", "integer"),
-    _column("HASH", _HASH_PATH, is_wide=True),
+    printer_column("RGD", ".spec.snapshot.name", is_wide=True),
+    printer_column("REVISION", ".spec.revision", "integer"),
+    printer_column("HASH", _HASH_PATH, is_wide=True),
     _READY,
     _AGE,
 )

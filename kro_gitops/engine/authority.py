@@ -15,16 +15,12 @@ from kro_gitops.kube.api import Identity
 from kube_objects.refs import KubeObject, ObjectRef
 
 
-def _allow_all(_ref: ObjectRef) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Authority:
     """The identity that acts for the children of an instance, and the limits of what it may do."""
 
     identity: Identity | None = None  # None is the controller itself
-    rejection_of: Callable[[ObjectRef], str] = _allow_all  # why an object is out of bounds, or ""
+    rejection_of: Callable[[ObjectRef], str] = lambda _: ""  # why an object is out of bounds, or ""
 
 
 CONTROLLER = Authority()

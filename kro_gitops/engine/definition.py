@@ -12,7 +12,7 @@ from typing import Any
 
 from kro_gitops.engine.api import DEFINITION_KIND, DEFINITION_SCHEMA
 from kube_objects.problems import Path, Problem, Spot
-from kube_objects.refs import Kind, KubeObject
+from kube_objects.refs import Kind, KubeObject, as_mapping, as_text
 from kube_objects.validation import validate
 
 NAMESPACED = "Namespaced"
@@ -118,7 +118,7 @@ def is_definition(obj: KubeObject) -> bool:
 
 def parse(obj: KubeObject) -> Parsed:
     """Read a ResourceGraphDefinition object."""
-    spec = _as_mapping(obj.get("spec"))
+    spec = as_mapping(obj.get("spec"))
     resources: list[ResourceSpec] = []
     for index, item in enumerate(_items(spec.get("resources"))):
         if not isinstance(item, dict):
@@ -127,13 +127,13 @@ def parse(obj: KubeObject) -> Parsed:
         dimensions = [
             Dimension(name, text, ("spec", "resources", index, "forEach", position, name))
             for position, iterators in enumerate(_items(item.get("forEach")))
-            for name, text in _as_mapping(iterators).items()
+            for name, text in as_mapping(iterators).items()
             if isinstance(text, str)
         ]
         resources.append(
             ResourceSpec(
                 index=index,
-                id=_text(item.get("id")),
+                id=as_text(item.get("id")),
                 template=template if isinstance(template, dict) else None,
                 external=external if isinstance(external, dict) else None,
                 ready_when=_texts(item.get("readyWhen")),
@@ -142,8 +142,8 @@ def parse(obj: KubeObject) -> Parsed:
             )
         )
     definition = Definition(
-        name=_text(_as_mapping(obj.get("metadata")).get("name")),
-        schema=_schema(_as_mapping(spec.get("schema"))),
+        name=as_text(as_mapping(obj.get("metadata")).get("name")),
+        schema=_schema(as_mapping(spec.get("schema"))),
         resources=tuple(resources),
     )
     return Parsed(definition, tuple(_shape_problems(obj, definition)))
@@ -158,7 +158,7 @@ def _shape_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem
         )
         return
     payloads: list[Problem] = []
-    schema = _as_mapping(_as_mapping(obj.get("spec")).get("schema"))
+    schema = as_mapping(as_mapping(obj.get("spec")).get("schema"))
     for name, prefix in _PAYLOADS.items():
         value = schema.get(name)
         if value is not None and not isinstance(value, dict):
@@ -213,15 +213,15 @@ def _json_type(value: Any) -> str:
 
 
 def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
-    metadata = _as_mapping(raw.get("metadata"))
+    metadata = as_mapping(raw.get("metadata"))
     return DefinitionSchema(
-        kind=_text(raw.get("kind")),
-        api_version=_text(raw.get("apiVersion")),
-        group=_text(raw.get("group")) or DEFAULT_GROUP,
-        scope=_text(raw.get("scope")) or NAMESPACED,
-        spec=_as_mapping(raw.get("spec")),
-        types=_as_mapping(raw.get("types")),
-        status=_as_mapping(raw.get("status")),
+        kind=as_text(raw.get("kind")),
+        api_version=as_text(raw.get("apiVersion")),
+        group=as_text(raw.get("group")) or DEFAULT_GROUP,
+        scope=as_text(raw.get("scope")) or NAMESPACED,
+        spec=as_mapping(raw.get("spec")),
+        types=as_mapping(raw.get("types")),
+        status=as_mapping(raw.get("status")),
         printer_columns=tuple(
             column
             for column in _items(raw.get("additionalPrinterColumns"))
@@ -229,21 +229,13 @@ def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
         ),
         short_names=_texts(raw.get("shortNames")),
         categories=_texts(raw.get("categories")),
-        labels=_as_mapping(metadata.get("labels")),
-        annotations=_as_mapping(metadata.get("annotations")),
+        labels=as_mapping(metadata.get("labels")),
+        annotations=as_mapping(metadata.get("annotations")),
     )
-
-
-def _as_mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _texts(value: Any) -> tuple[str, ...]:

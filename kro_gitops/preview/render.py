@@ -210,7 +210,11 @@ class Renderer:
         """Execute a pass to its end; return the children that are applied, and those that fail."""
         applied: list[Apply] = []
         refused: Refusals = {}
-        parts = self._read_parts(run.graph)
+        # What expressions read of each node: those of other nodes, and its `readyWhen`.
+        name = run.graph.definition.name
+        if name not in self._parts:
+            self._parts[name] = merge_paths(run.graph.read, run.graph.judged) or {}
+        parts = self._parts[name]
         while steps := run.advance():
             for step in steps:
                 refusal = None
@@ -249,13 +253,6 @@ class Renderer:
         if is_typed is None:
             is_typed = self._typed[id(node)] = is_type_checked(node)
         return refusal_of(step.object, node.served, is_typed=is_typed)
-
-    def _read_parts(self, graph: Graph) -> Mapping[str, ReadPaths | None]:
-        """Return what expressions read of each node: those of other nodes, and its `readyWhen`."""
-        name = graph.definition.name
-        if name not in self._parts:
-            self._parts[name] = merge_paths(graph.read, graph.judged) or {}
-        return self._parts[name]
 
     def _answer(self, run: Pass, step: Step, parts: ReadPaths | None) -> None:
         """Answer a step with what would exist after it; only `parts` of it are read."""

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 from kro_gitops.metadata import ARGOCD_COMPARE_OPTIONS, ARGOCD_SYNC_OPTIONS
 from kro_gitops.tracking.identity import TrackingId, application_instance
 from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata, tracking_metadata
-from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef, as_mapping, as_text
 
 _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _PROTECTION_OPTIONS = {
@@ -54,11 +54,11 @@ def argocd_metadata(
     # Argo CD itself marks no CRDs: they outlive every application.
     if (ref.kind.group, ref.kind.kind) == _CRD:
         return TrackingMetadata()
-    metadata, spec = _mapping(application.get("metadata")), _mapping(application.get("spec"))
+    metadata, spec = as_mapping(application.get("metadata")), as_mapping(application.get("spec"))
     name = application_instance(
-        _text(metadata.get("name")), _text(metadata.get("namespace")), argocd_namespace
+        as_text(metadata.get("name")), as_text(metadata.get("namespace")), argocd_namespace
     )
-    destination = _text(_mapping(spec.get("destination")).get("namespace"))
+    destination = as_text(as_mapping(spec.get("destination")).get("namespace"))
     marks = tracking_metadata(TrackingId.of(name, ref, destination), argocd)
     shield: dict[str, str] = {}
     for key, ours in _PROTECTION_OPTIONS.items():
@@ -82,8 +82,8 @@ def application_conflict(
     if application is None:
         return "the application does not exist; create it first, or remove tracking.application"
     name = ObjectRef.of(application).place
-    spec = _mapping(application.get("spec"))
-    automated = _mapping(_mapping(spec.get("syncPolicy")).get("automated"))
+    spec = as_mapping(application.get("spec"))
+    automated = as_mapping(as_mapping(spec.get("syncPolicy")).get("automated"))
     if automated.get("enabled") is False:
         automation: list[str] = []
     else:
@@ -94,9 +94,9 @@ def application_conflict(
     sources: list[Mapping[str, Any]] = []
     several = spec.get("sources")
     if isinstance(several, list) and several:
-        sources.extend(_mapping(each) for each in several)
+        sources.extend(as_mapping(each) for each in several)
     else:
-        sources.append(_mapping(spec.get("source")))
+        sources.append(as_mapping(spec.get("source")))
     for difference in _differences(sources, url, revision, paths):
         return (
             f"{what}, and {difference}: it would revert the changes of this source; "
@@ -111,16 +111,16 @@ def _differences(
     sources: list[Mapping[str, Any]], url: str, revision: str, paths: Sequence[str]
 ) -> Iterator[str]:
     for source in sources:
-        theirs = _text(source.get("repoURL"))
+        theirs = as_text(source.get("repoURL"))
         if _place(theirs) != _place(url):
             # Credentials in the URL are not shown.
             host, port, path = _place(theirs)
             shown = f"{host}:{port}/{path}" if port else f"{host}/{path}"
             yield f"its repository {shown} is not that of the source"
-        target = _text(source.get("targetRevision"))
+        target = as_text(source.get("targetRevision"))
         if _revision(target) != _revision(revision):
             yield f"its revision {target or _HEAD} is not that of the source ({revision or _HEAD})"
-    found = {_folder(_text(source.get("path"))) for source in sources}
+    found = {_folder(as_text(source.get("path"))) for source in sources}
     ours = {_folder(path) for path in paths} or {"."}
     if found != ours:
         yield f"its path {_listed(found)} is not that of the source ({_listed(ours)})"
@@ -131,7 +131,7 @@ def _other_objects(sources: list[Mapping[str, Any]]) -> str:
         tools = [name for name in _TOOLS if source.get(name)]
         if tools:
             return f"it generates its manifests with {tools[0]}"
-        directory = _mapping(source.get("directory"))
+        directory = as_mapping(source.get("directory"))
         if directory.get("recurse") is not True:
             return "it reads the top-level directory only (set spec.source.directory.recurse: true)"
         if directory.get("include") or directory.get("exclude"):
@@ -168,11 +168,3 @@ def _folder(path: str) -> str:
 
 def _listed(paths: set[str]) -> str:
     return ", ".join(sorted(paths))
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

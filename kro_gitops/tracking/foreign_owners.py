@@ -45,7 +45,7 @@ from kro_gitops.metadata import (
 )
 from kro_gitops.tracking.identity import parse_tracking_id
 from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
-from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef, as_mapping
 
 _RELEASE_NAME = "meta.helm.sh/release-name"
 _RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
@@ -113,7 +113,7 @@ class _Evidence:
 
     @classmethod
     def of(cls, live: KubeObject, argocd: ArgoCD, part_of: str) -> "_Evidence":
-        metadata = _mapping(live.get("metadata"))
+        metadata = as_mapping(live.get("metadata"))
         listed = metadata.get("managedFields")
         entries: list[Mapping[str, Any]] = [
             entry
@@ -207,15 +207,11 @@ def _written_by_others(
     ours: set[str] = set()
     for entry in entries:
         if entry.get("manager") == SOURCE_MANAGER and entry.get("operation") == "Apply":
-            fields = _mapping(_mapping(entry.get("fieldsV1")).get("f:metadata"))
-            ours |= {name[2:] for name in _mapping(fields.get(f"f:{section}"))}
-    values = _mapping(metadata.get(section))
+            fields = as_mapping(as_mapping(entry.get("fieldsV1")).get("f:metadata"))
+            ours |= {name[2:] for name in as_mapping(fields.get(f"f:{section}"))}
+    values = as_mapping(metadata.get(section))
     return {k: v for k, v in values.items() if isinstance(v, str) and k not in ours}
 
 
 def _joined(namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

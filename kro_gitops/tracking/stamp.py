@@ -40,7 +40,7 @@ from kro_gitops.tracking.owners import (
 from kro_gitops.tracking.propagated_labels import ALL_LABELS, propagated_labels
 from kube_objects.errors import RefusedError
 from kube_objects.problems import Problem, Severity, Spot
-from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef, as_mapping
 
 
 class Role(StrEnum):
@@ -136,12 +136,12 @@ class Parent:
     @classmethod
     def of(cls, obj: KubeObject) -> "Parent":
         """Return the parent that a live instance is."""
-        metadata = _mapping(obj.get("metadata"))
+        metadata = as_mapping(obj.get("metadata"))
         return cls(
             ObjectRef.of(obj),
             metadata.get("uid") or "",
-            _mapping(metadata.get("labels")),
-            _mapping(metadata.get("annotations")),
+            as_mapping(metadata.get("labels")),
+            as_mapping(metadata.get("annotations")),
         )
 
 
@@ -157,7 +157,7 @@ class Child:
     @classmethod
     def of(cls, obj: KubeObject, role: Role = Role.CHILD, ref: ObjectRef | None = None) -> "Child":
         """Return the child that a desired object is; `ref` is its name, if known already."""
-        metadata = _mapping(obj.get("metadata"))
+        metadata = as_mapping(obj.get("metadata"))
         owners = metadata.get("ownerReferences")
         marks = TrackingMetadata(
             _texts(metadata.get("labels")), _texts(metadata.get("annotations"))
@@ -176,10 +176,10 @@ class Stamp:
 
     def onto(self, obj: KubeObject) -> KubeObject:
         """Return a desired object with the stamp on it."""
-        metadata = dict(_mapping(obj.get("metadata")))
+        metadata = dict(as_mapping(obj.get("metadata")))
         for name, ours in (("labels", self.labels), ("annotations", self.annotations)):
             if ours:
-                metadata[name] = {**_mapping(metadata.get(name)), **ours}
+                metadata[name] = {**as_mapping(metadata.get(name)), **ours}
         if self.owners:
             metadata["ownerReferences"] = merge_owners(metadata.get("ownerReferences"), self.owners)
         return {**obj, "metadata": metadata}
@@ -346,8 +346,4 @@ def _texts(value: object) -> dict[str, str]:
     if not value:
         return {}
     # The server rejects a value that is no text, but its key is in use.
-    return {key: text if isinstance(text, str) else "" for key, text in _mapping(value).items()}
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return {key: text if isinstance(text, str) else "" for key, text in as_mapping(value).items()}

@@ -26,10 +26,6 @@ class EngineContext:
     authorities: Authorities = field(default_factory=ControllerAuthority)
 
 
-def _never(_ref: ObjectRef) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class WriteContext:
     """For which instance children are written, and as whom; a new one cannot have children."""
@@ -37,5 +33,5 @@ class WriteContext:
     key: ObjectRef
     cluster: Cluster  # acting with the identity of the authority
     authority: Authority = CONTROLLER
-    may_adopt: Callable[[ObjectRef], bool] = _never
+    may_adopt: Callable[[ObjectRef], bool] = lambda _: False
     is_new: bool = False

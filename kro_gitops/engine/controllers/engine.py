@@ -4,7 +4,7 @@ Wires the engine: three workqueues, the informers that feed them, and the reconc
 
 import asyncio
 import logging
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -68,7 +68,9 @@ class Engine:
         self._is_ready = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._definitions = Informer(
-            cluster, Selection(DEFINITION_KIND), indexes={_BY_LABEL: _label_of}
+            cluster,
+            Selection(DEFINITION_KIND),
+            indexes={_BY_LABEL: lambda definition: (label_value(definition["metadata"]["name"]),)},
         )
         self._revisions = Informer(
             cluster, Selection(REVISION_KIND), indexes={BY_DEFINITION: snapshot_name}
@@ -91,8 +93,8 @@ class Engine:
             self._kinds,
         )
         self._instances = InstanceReconciler(context, settings.instances, self.watches)
-        names: WorkQueue[str] = WorkQueue(_ungrouped)
-        kept: WorkQueue[str] = WorkQueue(_ungrouped)
+        names: WorkQueue[str] = WorkQueue(lambda _: None)
+        kept: WorkQueue[str] = WorkQueue(lambda _: None)
         loops, observers = settings.loops, context.loop_observers
         instance_loop = loops.get(INSTANCES) or LoopSettings()
         if instance_loop.workers > 1:
@@ -270,15 +272,6 @@ class Engine:
             return
         for definition in self._definitions.cache.by(_BY_LABEL, owner):
             self._definition_loop.add(definition["metadata"]["name"])
-
-
-def _label_of(definition: KubeObject) -> tuple[str, ...]:
-    """Return the label value by which objects name a definition."""
-    return (label_value(definition["metadata"]["name"]),)
-
-
-def _ungrouped(_key: Hashable) -> Hashable:
-    return None
 
 
 def _relevant_fields(definition: KubeObject) -> tuple[object, ...]:

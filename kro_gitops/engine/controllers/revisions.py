@@ -90,7 +90,8 @@ class RevisionReconciler:
 
     def live(self, definition: str) -> list[Revision]:
         """Return the revisions of a definition that are not being deleted, the newest first."""
-        found = [each for each in self._of(definition) if not is_deleting(each)]
+        cached = self._informer.cache.by(BY_DEFINITION, definition)
+        found = [each for each in cached if not is_deleting(each)]
         revisions = [Revision(_number(each), self._hash(each), each) for each in found]
         return sorted(revisions, key=lambda each: each.number, reverse=True)
 
@@ -98,7 +99,8 @@ class RevisionReconciler:
         """Create a revision with the current spec of a definition."""
         name = definition["metadata"]["name"]
         last = (definition.get("status") or {}).get("lastIssuedRevision") or 0
-        number = next_number(last, map(_number, self._of(name)))
+        issued = self._informer.cache.by(BY_DEFINITION, name)
+        number = next_number(last, map(_number, issued))
         desired = revision_object(definition, number, self._version)
         desired["metadata"]["finalizers"] = [FINALIZER]
         created = await self._cluster.create(desired)
@@ -213,9 +215,6 @@ class RevisionReconciler:
     def _put(self, answer: KubeObject) -> None:
         answer["metadata"].pop("managedFields", None)
         self._informer.record_write(answer)
-
-    def _of(self, definition: str) -> list[KubeObject]:
-        return self._informer.cache.by(BY_DEFINITION, definition)
 
     def _hash(self, revision: KubeObject) -> str:
         """Return the hash of a revision's snapshot, which is immutable: computed once per uid."""

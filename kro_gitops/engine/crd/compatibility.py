@@ -186,7 +186,8 @@ def _compare_limits(path: str, old: Schema, new: Schema, changes: _Changes) -> N
 
 
 def _compare_properties(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
-    before, after = _properties(old), _properties(new)
+    before: Mapping[str, Schema] = old.get("properties") or {}
+    after: Mapping[str, Schema] = new.get("properties") or {}
     for name, schema in before.items():
         if name in after:
             _compare_schemas(_below(path, name), schema, after[name], changes)
@@ -298,10 +299,6 @@ def _get(value: Any, *steps: str) -> Any:
     for step in steps:
         value = value.get(step) if isinstance(value, Mapping) else None
     return value
-
-
-def _properties(schema: Schema) -> Mapping[str, Schema]:
-    return schema.get("properties") or {}
 
 
 def _default(schema: Schema) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from kube_objects.paths import find
 from kube_objects.problems import Path
+from kube_objects.refs import as_mapping
 
 _ROOT: Path = ("spec", "schema")
 _PREFIX = re.compile(r"\[\]|map\[[^\]]*\]")
@@ -18,10 +19,10 @@ _PREFIX = re.compile(r"\[\]|map\[[^\]]*\]")
 
 def schema_place(definition: Mapping[str, Any], path: Path) -> Path | None:
     """Return the path in a definition of an instance's field, as deep as it declares it."""
-    schema = _mapping(_mapping(definition.get("spec")).get("schema"))
+    schema = as_mapping(as_mapping(definition.get("spec")).get("schema"))
     if path[:1] != ("spec",) or "spec" not in schema:
         return None
-    types = _mapping(schema.get("types"))
+    types = as_mapping(schema.get("types"))
     at: Path = (*_ROOT, "spec")  # the answer, if the path ends here
     here, base = schema["spec"], at  # the schema of the next step, and its path
     for step in path[1:]:
@@ -47,7 +48,3 @@ def schema_place(definition: Mapping[str, Any], path: Path) -> Path | None:
 
 def _type(text: str) -> str:
     return text.partition("|")[0].strip()
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

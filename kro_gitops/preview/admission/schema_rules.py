@@ -102,22 +102,9 @@ def _choices(violation: Violation, path: str) -> str:
     return f"{path}: Unsupported value: {_shown(violation.value)}: supported values: {listed}"
 
 
-def _required(violation: Violation, path: str) -> str:
-    return f"{path}.{violation.detail}: Required value".removeprefix(".")
-
-
 def _too_long(violation: Violation, path: str) -> str:
     most = violation.schema["maxLength"]
     return f"{path}: Too long: may not be more than {most} {'byte' if most == 1 else 'bytes'}"
-
-
-def _too_short(violation: Violation, path: str) -> str:
-    least = violation.schema["minLength"]
-    return _rule(path, violation.value, f"should be at least {least} chars long")
-
-
-def _mismatch(violation: Violation, path: str) -> str:
-    return _rule(path, violation.value, f"should match '{violation.schema['pattern']}'")
 
 
 def _limit(violation: Violation, path: str) -> str:
@@ -146,10 +133,14 @@ _DESCRIPTIONS: Mapping[str, Callable[[Violation, str], str]] = {
     "type": lambda each, path: _type(path, *each.detail),
     "format": lambda each, path: _type(path, each.schema["format"], each.value),
     "enum": _choices,
-    "required": _required,
+    "required": lambda each, path: f"{path}.{each.detail}: Required value".removeprefix("."),
     "maxLength": _too_long,
-    "minLength": _too_short,
-    "pattern": _mismatch,
+    "minLength": lambda each, path: _rule(
+        path, each.value, f"should be at least {each.schema['minLength']} chars long"
+    ),
+    "pattern": lambda each, path: _rule(
+        path, each.value, f"should match '{each.schema['pattern']}'"
+    ),
     **dict.fromkeys(("multipleOf", "minimum", "maximum"), _limit),
     **dict.fromkeys(("minItems", "maxItems", "minProperties", "maxProperties"), _size),
 }

@@ -5,6 +5,7 @@ A `GitSource` names a repository and what may be done with it, a `SourceInventor
 source has applied. The descriptions that a CRD needs are in `source.api.crd`.
 """
 
+from kro_gitops.engine.api import printer_column
 from kro_gitops.metadata import SOURCE_NAME
 from kro_gitops.source.api.schema import SPEC_SCHEMA
 from kro_gitops.source.api.schema_parts import (
@@ -107,25 +108,20 @@ _ENTRIES: Schema = {
 SOURCE_INVENTORY_SCHEMA: Schema = record({**_WHOLE, "entries": _ENTRIES})
 
 
-def _column(name: str, path: str, of: str = "string", *, is_wide: bool = False) -> Schema:
-    column: Schema = {"name": name, "type": of, "jsonPath": path}
-    return {**column, "priority": 1} if is_wide else column
-
-
-_AGE = _column("AGE", ".metadata.creationTimestamp", "date")
+_AGE = printer_column("AGE", ".metadata.creationTimestamp", "date")
 _READY = '.status.conditions[?(@.type=="Ready")]'
 
 # What `kubectl get` shows; the wide ones only with `-o wide`.
 GIT_SOURCE_COLUMNS = (
-    _column("URL", ".spec.url", is_wide=True),
-    _column("READY", f"{_READY}.status"),
-    _column("PHASE", ".status.phase", is_wide=True),
-    _column("REVISION", ".status.lastAppliedRevision"),
-    _column("OBJECTS", ".status.inventory.objects", "integer"),
-    _column("STATUS", f"{_READY}.message"),
+    printer_column("URL", ".spec.url", is_wide=True),
+    printer_column("READY", f"{_READY}.status"),
+    printer_column("PHASE", ".status.phase", is_wide=True),
+    printer_column("REVISION", ".status.lastAppliedRevision"),
+    printer_column("OBJECTS", ".status.inventory.objects", "integer"),
+    printer_column("STATUS", f"{_READY}.message"),
     _AGE,
 )
 SOURCE_INVENTORY_COLUMNS = (
-    _column("SOURCE", ".metadata.labels." + SOURCE_NAME.replace(".", r"\.")),
+    printer_column("SOURCE", ".metadata.labels." + SOURCE_NAME.replace(".", r"\.")),
     _AGE,
 )

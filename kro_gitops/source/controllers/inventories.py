@@ -7,7 +7,7 @@ the objects that they list.
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import orjson
 
@@ -19,7 +19,7 @@ from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import AlreadyExists, NotFound
 from kro_gitops.metadata import SOURCE_FINALIZER, SOURCE_NAME
 from kro_gitops.source.api.resources import SOURCE_INVENTORY_KIND
-from kro_gitops.tracking.inventory import Entry, Inventory, parse_entries
+from kro_gitops.tracking.inventory import Inventory, parse_entries
 from kube_objects.refs import KubeObject, ObjectRef
 
 _BY_SOURCE = "source"
@@ -41,9 +41,10 @@ class Inventories:
 
     def load(self, source: ObjectRef) -> Inventory:
         """Return the inventory of a source, as it was last written."""
-        shards = {
-            _number(shard, source.name): tuple(_entries(shard)) for shard in self._shards(source)
-        }
+        shards = {}
+        for shard in self._shards(source):
+            entries = parse_entries(orjson.loads(zlib.decompress(shard["entries"])))
+            shards[_number(shard, source.name)] = tuple(entries)
         return Inventory.of(shards)
 
     async def write(self, source: KubeObject, inventory: Inventory) -> None:
@@ -131,11 +132,6 @@ def packed_entries(shard: KubeObject) -> KubeObject:
     metadata = {key: each for key, each in shard["metadata"].items() if key != "managedFields"}
     packed = zlib.compress(orjson.dumps(shard.get("entries") or {}))
     return {**shard, "metadata": metadata, "entries": packed}
-
-
-def _entries(shard: KubeObject) -> Iterator[Entry]:
-    """Yield the entries of a shard that is cached."""
-    return parse_entries(orjson.loads(zlib.decompress(shard["entries"])))
 
 
 def _number(shard: KubeObject, source: str) -> int:

@@ -209,10 +209,13 @@ class Ownership:
             return Authority(rejection_of=self._limits_of(ObjectRef.of(instance)))
         outermost, passed = instance, set[ObjectRef]()  # forged labels may form a cycle
         while True:
-            record = self._source_named_by(outermost)
-            if record is not None:
+            ref = ObjectRef.of(outermost)
+            # The source that it names, if that records it.
+            annotations = outermost["metadata"].get("annotations") or {}
+            record = self._records.find(annotations.get(SOURCE, ""))
+            if record is not None and key_of(ref) in record.inventory:
                 return _authority_of_source(record)
-            ref, parent = ObjectRef.of(outermost), _parent_named_by(outermost)
+            parent = _parent_named_by(outermost)
             if parent is None or ref in passed:
                 break
             passed.add(ref)
@@ -225,13 +228,6 @@ class Ownership:
         if record is not None:
             return _authority_of_source(record)
         return self._authority_without_source(outermost)
-
-    def _source_named_by(self, instance: KubeObject) -> _Record | None:
-        """Return the source that an instance names, if it records the instance."""
-        named = (instance["metadata"].get("annotations") or {}).get(SOURCE, "")
-        record = self._records.find(named)
-        is_recorded = record is not None and key_of(ObjectRef.of(instance)) in record.inventory
-        return record if is_recorded else None
 
     def _source_with_uid_of(self, instance: KubeObject) -> _Record | None:
         """Return the source that records the uid of an instance which names another one."""

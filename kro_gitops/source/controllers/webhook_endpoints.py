@@ -62,8 +62,8 @@ class WebhookEndpoints:
         self._namespaces = namespaces
         self._informer = Informer(cluster, Selection(GIT_SOURCE_KIND))
         self._informer.listen(self._changed)
-        self._endpoints: Loop[ObjectRef] = Loop(_queue(), self._update, _SETTINGS)
-        self._requests: Loop[ObjectRef] = Loop(_queue(), self._pass_on, _SETTINGS)
+        self._endpoints: Loop[ObjectRef] = Loop(WorkQueue(lambda _: None), self._update, _SETTINGS)
+        self._requests: Loop[ObjectRef] = Loop(WorkQueue(lambda _: None), self._pass_on, _SETTINGS)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -118,10 +118,6 @@ class WebhookEndpoints:
         except (NotFound, NotServed):
             log.debug("the source of a webhook call is gone", extra={"source": work.key})
         return DONE
-
-
-def _queue() -> WorkQueue[ObjectRef]:
-    return WorkQueue(lambda _: None)
 
 
 def _concerns(source: KubeObject) -> tuple[object, ...]:

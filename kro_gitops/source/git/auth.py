@@ -130,8 +130,8 @@ def _ssh(remote: Remote, address: Address, pin: Pin, folder: Path, path: str) ->
     known_as = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
     options = (
         *_SSH_OPTIONS,
-        f"UserKnownHostsFile={_ssh_quoted(hosts)}",
-        f"IdentityFile={_ssh_quoted(identity)}",
+        f'UserKnownHostsFile="{hosts}"',
+        f'IdentityFile="{identity}"',
         f"HostName={pin.addresses[0]}",
         f"HostKeyAlias={known_as}",
         f"ConnectTimeout={max(1, int(remote.timeout))}",
@@ -140,10 +140,6 @@ def _ssh(remote: Remote, address: Address, pin: Pin, folder: Path, path: str) ->
     # Git hands this to a shell, so all of it is quoted.
     command = ["ssh", "-F", "/dev/null", *(word for each in options for word in ("-o", each))]
     return Login({"GIT_SSH_COMMAND": shlex.join(command)}, (), _secrets(remote))
-
-
-def _ssh_quoted(path: Path) -> str:
-    return f'"{path}"'
 
 
 def _remove_passphrase(identity: Path, passphrase: str, folder: Path, path: str) -> None:

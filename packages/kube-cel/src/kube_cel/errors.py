@@ -11,7 +11,7 @@ list or a map, and reading it raises the error. It is never the result of a step
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from kube_objects.errors import InvalidError
 
@@ -20,14 +20,20 @@ class ExpressionError(InvalidError):
     """A CEL expression that does not parse, check, build or evaluate."""
 
 
-class EvaluationError(ExpressionError):
+class _CodedError(ExpressionError):
+    """An error whose code is that of its class."""
+
+    CODE: ClassVar[str]
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(self.CODE, message, hint=hint)
+
+
+class EvaluationError(_CodedError):
     """An expression that cannot be evaluated with the data it was given."""
 
     CODE = "evaluation-failed"
     pending = False
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(self.CODE, message, hint=hint)
 
 
 class MissingData(EvaluationError):  # noqa: N818 - a state to wait in
@@ -76,22 +82,16 @@ class EvaluationStopped(EvaluationError):  # noqa: N818 - beside UnknownValue
         super().__init__(f"evaluation stopped: {reason}")
 
 
-class ConversionError(ExpressionError):
+class ConversionError(_CodedError):
     """A value that cannot be written into an object, such as bytes or a quantity."""
 
     CODE = "result-unusable"
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(self.CODE, message, hint=hint)
 
-
-class BuildError(ExpressionError):
+class BuildError(_CodedError):
     """An expression that has a type but can never run, as with an invalid constant pattern."""
 
     CODE = "expression-build"
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(self.CODE, message, hint=hint)
 
 
 def merge_errors(first: EvaluationError | None, second: EvaluationError) -> EvaluationError:

@@ -19,6 +19,7 @@ from kube_cel.references import find_references
 from kube_cel.types import BOOL, STRING
 from kube_objects.paths import format_path
 from kube_objects.problems import Path, Problem, Spot
+from kube_objects.schemas import SchemaKey
 
 SELF = "self"
 OLD_SELF = "oldSelf"
@@ -35,24 +36,9 @@ class Rule:
     is_transition: bool
 
 
-class _SchemaKey:
-    """A schema part as a key of a cache: by identity, and kept alive while it is one."""
-
-    __slots__ = ("schema",)
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SchemaKey) and other.schema is self.schema
-
-    def __hash__(self) -> int:
-        return id(self.schema)
-
-
 def check_rules(schema: Schema, value: Any, path: Path) -> Iterator[Problem]:
     """Yield a problem for each rule of this schema part that a new value violates."""
-    for rule in _rules(_SchemaKey(schema)):
+    for rule in _rules(SchemaKey(schema)):
         if rule.is_transition:
             continue
         try:
@@ -88,7 +74,7 @@ def rule_problems(schema: Schema) -> Iterator[tuple[int, ExpressionError | str]]
 
 
 @lru_cache(maxsize=4096)
-def _rules(key: _SchemaKey) -> tuple[Rule, ...]:
+def _rules(key: SchemaKey) -> tuple[Rule, ...]:
     """Compile what compiles; the rest is reported where the schema is written."""
     compiled = (_compile(key.schema, raw) for raw in key.schema.get(EXTENSION) or ())
     return tuple(rule for rule in compiled if rule is not None)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kube_objects.refs import KubeObject
+from kube_objects.refs import KubeObject, as_mapping
 from kube_objects.times import format_time, parse_time
 
 TRUE = "True"
@@ -101,7 +101,7 @@ class Subject:
     @classmethod
     def of(cls, obj: KubeObject) -> "Subject":
         """Read the metadata of an object; what is malformed reads as absent."""
-        metadata = _mapping(obj.get("metadata"))
+        metadata = as_mapping(obj.get("metadata"))
         generation = metadata.get("generation")
         return cls(
             generation=generation if type(generation) is int else 0,
@@ -230,15 +230,11 @@ def awaiting(type_: str) -> Condition:
 
 def parse_conditions(obj: KubeObject) -> tuple[Condition, ...]:
     """Parse the conditions in an object's status; malformed ones are left out."""
-    listed = _mapping(obj.get("status")).get("conditions")
+    listed = as_mapping(obj.get("status")).get("conditions")
     if not isinstance(listed, list):
         return ()
     read = (Condition.parse(each) for each in listed if isinstance(each, dict))
     return tuple(each for each in read if each is not None)
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str | None:

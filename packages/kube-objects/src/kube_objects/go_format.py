@@ -49,7 +49,9 @@ def json_text(value: Any) -> str:
         if _PLAIN.fullmatch(value):
             return f'"{value}"'
         text = orjson.dumps(value).decode()
-        return text if _ESCAPED.search(value) is None else _IN_JSON.sub(_escape, text)
+        if _ESCAPED.search(value) is None:
+            return text
+        return _IN_JSON.sub(lambda found: _ESCAPES.get(found[0], found[0]), text)
     if kind is int:
         return str(value)
     if kind is float:
@@ -60,10 +62,6 @@ def json_text(value: Any) -> str:
         fields = (f"{json_text(key)}:{json_text(value[key])}" for key in sorted(value))
         return f"{{{','.join(fields)}}}"
     return orjson.dumps(value).decode()
-
-
-def _escape(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[0], found[0])
 
 
 def format_value(value: Any) -> str:

@@ -47,13 +47,11 @@ class ObjectRef:
     @classmethod
     def of(cls, obj: KubeObject) -> "ObjectRef":
         """Return the reference of an object; missing or malformed parts are empty."""
-        metadata = obj.get("metadata")
-        if not isinstance(metadata, dict):
-            metadata = {}
+        metadata = as_mapping(obj.get("metadata"))
         return cls(
-            Kind.of(_text(obj.get("apiVersion")), _text(obj.get("kind"))),
-            _text(metadata.get("namespace")),
-            _text(metadata.get("name")),
+            Kind.of(as_text(obj.get("apiVersion")), as_text(obj.get("kind"))),
+            as_text(metadata.get("namespace")),
+            as_text(metadata.get("name")),
         )
 
     @property
@@ -70,5 +68,11 @@ def is_dns_label(text: str) -> bool:
     return len(text) <= 63 and _DNS_LABEL.fullmatch(text) is not None
 
 
-def _text(value: object) -> str:
+def as_mapping(value: object) -> dict[str, Any]:
+    """Return a part of an object that should be a mapping; empty if it is something else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_text(value: object) -> str:
+    """Return a part of an object that should be a text; empty if it is something else."""
     return value if isinstance(value, str) else ""

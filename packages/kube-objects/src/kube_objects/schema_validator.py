@@ -193,14 +193,15 @@ class SchemaValidator:
             if schema.get(keyword) or (keyword == "maxLength" and schema.get(keyword) == 0)
         ]
         if known:
-            self._text_checks.append(("format", partial(_has_wrong_format, known)))
-        self._number_checks = [
+            self._text_checks.append(("format", lambda text: not matches_format(text, known)))
+        self._number_checks: list[tuple[str, Callable[[Any], bool]]] = [
             (keyword, partial(check, schema))
             for keyword, check in _NUMBER_CHECKS.items()
             if schema.get(keyword) is not None
         ]
         if built_in and form in _WIDTHS:
-            self._number_checks.append(("format", partial(_is_too_wide, _WIDTHS[form])))
+            bound = _WIDTHS[form]
+            self._number_checks.append(("format", lambda number: not -bound <= number < bound))
         self._choices = schema.get("enum") or ()
         make = partial(SchemaValidator, every_format=every_format, built_in=built_in, marks=marks)
         self._make: Callable[[Schema], SchemaValidator] = make
@@ -421,14 +422,6 @@ class _Alternatives:
             elif alternatives and not fitting:
                 counted += max(each.count(value) for each in alternatives)
         return counted
-
-
-def _has_wrong_format(name: str, text: str) -> bool:
-    return not matches_format(text, name)
-
-
-def _is_too_wide(bound: int, number: float) -> bool:
-    return not -bound <= number < bound
 
 
 def _pattern_check(pattern: str) -> Callable[[str], bool]:

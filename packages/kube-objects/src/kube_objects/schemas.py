@@ -18,6 +18,21 @@ from kube_objects.refs import Kind
 Schema = dict[str, Any]
 
 
+class SchemaKey:
+    """A schema part as a key of a cache: by identity, and kept alive while it is one."""
+
+    __slots__ = ("schema",)
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SchemaKey) and other.schema is self.schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+
 @dataclass(frozen=True, slots=True)
 class KindSchema:
     """A kind as it is served."""

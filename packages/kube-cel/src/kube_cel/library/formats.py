@@ -92,10 +92,6 @@ def _qualified_name_problems(text: str) -> list[str]:
     return found + [f"name part {problem}" for problem in _LABEL_KEY.problems(name, "bytes")]
 
 
-def _label_value_problems(text: str) -> list[str]:
-    return _LABEL_VALUE.problems(text, "bytes")
-
-
 def _as_prefix(problems: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
     """Make a check that lets a name end in a dash, because more will follow."""
 
@@ -153,7 +149,7 @@ FORMATS = {
             _as_prefix(DNS_1123_SUBDOMAIN.problems),
         ),
         ("dns1035LabelPrefix", "DNS1035LabelPrefix", _as_prefix(_DNS_1035_LABEL.problems)),
-        ("labelValue", "LabelValue", _label_value_problems),
+        ("labelValue", "LabelValue", lambda text: _LABEL_VALUE.problems(text, "bytes")),
         ("uri", "URI", _uri_problems),
         (
             "uuid",

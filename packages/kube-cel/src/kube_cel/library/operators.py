@@ -78,7 +78,7 @@ def add(left: Any, right: Any) -> Any:
                 merged.append(element)
             elif left.merge == "map":
                 merged[place] = element
-        return ListView(merged, _as_it_is, left.merge, left.keys)
+        return ListView(merged, lambda element: element, left.merge, left.keys)
     if kind is Timestamp and type(right) is Duration:
         return _moment(left.nanos + right.nanos, left.offset)
     if kind is Duration and type(right) is Timestamp:
@@ -280,10 +280,6 @@ def list_position(key: Any) -> int:
     if type(key) not in KEY_TYPES:
         raise no_such_key(key)
     raise EvaluationError(f"unsupported index type '{kind_of(key)}' in list")
-
-
-def _as_it_is(element: Any) -> Any:
-    return element
 
 
 def _moment(nanos: int, offset: int) -> Timestamp:

@@ -204,11 +204,9 @@ def _check_port(port: bytes) -> None:
 
 
 def _unescape(text: bytes) -> bytes:
-    return _ESCAPE.sub(_unescape_byte, text) if b"%" in text else text
-
-
-def _unescape_byte(match: re.Match[bytes]) -> bytes:
-    return bytes((_escaped_byte(match.string, match.start()),))
+    if b"%" not in text:
+        return text
+    return _ESCAPE.sub(lambda match: bytes((_escaped_byte(text, match.start()),)), text)
 
 
 def _escaped_byte(text: bytes, position: int) -> int:

@@ -25,7 +25,6 @@ from kube_sandbox import api_errors
 from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry import field_errors
-from kube_sandbox.registry.field_errors import FieldError
 
 if TYPE_CHECKING:
     from kube_sandbox.authentication import token_signing
@@ -74,13 +73,14 @@ class TokenIssuer:
         spec = request.get("spec") or {}
         seconds = spec.get("expirationSeconds")
         seconds = _USUAL if seconds is None else seconds
-        errors: list[FieldError] = []
+        text = ""
         if seconds < _SHORTEST:
-            errors = [_bad_duration(seconds, "may not specify a duration less than 10 minutes")]
+            text = "may not specify a duration less than 10 minutes"
         elif seconds > _LONGEST:
-            errors = [_bad_duration(seconds, "may not specify a duration larger than 2^32 seconds")]
-        if errors:
-            raise api_errors.invalid(_GROUP, _KIND, "", errors)
+            text = "may not specify a duration larger than 2^32 seconds"
+        if text:
+            error = field_errors.invalid("spec.expirationSeconds", seconds, text)
+            raise api_errors.invalid(_GROUP, _KIND, "", [error])
         bound = self._bound(spec.get("boundObjectRef"), home)
         audiences = spec.get("audiences") or list(self.audiences)
         claims = self._claims(home, audiences, now, now + timedelta(seconds=seconds))
@@ -193,9 +193,9 @@ class TokenIssuer:
 
     def _check(self, claims: Claims, now: datetime) -> None:
         """Reject a token whose time is over or whose account or object is gone."""
-        if now > _moment(claims["exp"]) + _LEEWAY:
+        if now > datetime.fromtimestamp(claims["exp"], UTC) + _LEEWAY:
             raise TokenError("service account token has expired")
-        if now + _LEEWAY < _moment(claims["nbf"]):
+        if now + _LEEWAY < datetime.fromtimestamp(claims["nbf"], UTC):
             raise TokenError("service account token is not valid yet")
         about = claims["kubernetes.io"]
         namespace, account = about["namespace"], about["serviceaccount"]
@@ -269,10 +269,6 @@ def _check_names(said: Mapping[str, Any], home: Mapping[str, str]) -> None:
         raise api_errors.conflict(_GROUP, _KIND, home["name"], why)
 
 
-def _bad_duration(seconds: int, text: str) -> FieldError:
-    return field_errors.invalid("spec.expirationSeconds", seconds, text)
-
-
 def account_groups(namespace: str) -> tuple[str, str]:
     """Return the groups of every service account of a namespace."""
     return "system:serviceaccounts", f"system:serviceaccounts:{namespace}"
@@ -281,10 +277,6 @@ def account_groups(namespace: str) -> tuple[str, str]:
 def _is_past_deletion(obj: KubeObject, now: datetime) -> bool:
     deleted = parse_time(obj["metadata"].get("deletionTimestamp"))
     return deleted is not None and deleted < now - _LEEWAY
-
-
-def _moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _listed(texts: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ BuildOpenAPIV3, builder.buildKubeNative, builder.buildRoute.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from kube_objects.refs import Kind
@@ -227,7 +228,8 @@ class _Paths:
         found: Json = {}
         if served.namespaced:
             listing = self._operation("list", "list", "", f"{self._kind.kind}ForAllNamespaces")
-            names = sorted((*listing.pop("parameters"), self._parameter("pretty")), key=_by_name)
+            parameters = (*listing.pop("parameters"), self._parameter("pretty"))
+            names = sorted(parameters, key=itemgetter("name"))
             found[f"{root}/{served.plural}"] = {"get": listing, "parameters": names}
             root += "/namespaces/{namespace}"
         root = f"{root}/{served.plural}"
@@ -321,11 +323,6 @@ class _Paths:
     def _parameter(self, name: str, action: str = "") -> Json:
         parameters = self._common.parameters
         return parameters.get(f"{action} {name}") or parameters[name]
-
-
-def _by_name(parameter: Json) -> str:
-    name: str = parameter["name"]
-    return name
 
 
 def _content(component: str, media_types: Iterable[str] = _MEDIA_TYPES) -> Json:

@@ -167,26 +167,17 @@ def _by_number(view: memoryview) -> dict[int, Any]:
     return {number: value for number, _, value in _fields(view)}
 
 
-def _moment(view: memoryview) -> datetime | None:
+def _time(view: memoryview, write: Callable[[datetime], str]) -> str | None:
     parts = _by_number(view)
     if not parts:
         return None
     seconds = parts.get(1, 0)
     seconds = seconds - 2 * _SIGN if seconds >= _SIGN else seconds
     try:
-        return _EPOCH + timedelta(seconds=seconds, microseconds=parts.get(2, 0) // 1000)
+        moment = _EPOCH + timedelta(seconds=seconds, microseconds=parts.get(2, 0) // 1000)
     except OverflowError:
         raise _MalformedError("a time is out of range") from None
-
-
-def _time(view: memoryview) -> str | None:
-    found = _moment(view)
-    return format_time(found) if found is not None else None
-
-
-def _micro_time(view: memoryview) -> str | None:
-    found = _moment(view)
-    return format_micro_time(found) if found is not None else None
+    return write(moment)
 
 
 def _quantity(view: memoryview) -> str:
@@ -223,8 +214,8 @@ def _schema(view: memoryview) -> Any:
 
 
 _SPECIAL: Mapping[str, Callable[[memoryview], Any]] = {
-    f"{_META}.Time": _time,
-    f"{_META}.MicroTime": _micro_time,
+    f"{_META}.Time": lambda view: _time(view, format_time),
+    f"{_META}.MicroTime": lambda view: _time(view, format_micro_time),
     f"{_META}.FieldsV1": _json,
     "k8s.io.apimachinery.pkg.api.resource.Quantity": _quantity,
     "k8s.io.apimachinery.pkg.util.intstr.IntOrString": _int_or_string,

@@ -17,7 +17,7 @@ from typing import Any
 from kube_objects import structural_schema as schemas
 from kube_objects.builtins.catalog import catalog
 from kube_objects.go_format import json_text
-from kube_objects.schemas import Schema
+from kube_objects.schemas import Schema, SchemaKey
 
 _NUMERIC = frozenset((int, float))
 _STRING = frozenset((str,))
@@ -186,21 +186,6 @@ _WHOLE = _untyped(is_atomic=True)
 _FREE = _untyped(is_atomic=False)
 
 
-class _IdentityKey:
-    """A schema as a key: the same only as itself, and kept alive with what was made of it."""
-
-    __slots__ = ("schema",)
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-
-    def __hash__(self) -> int:
-        return id(self.schema)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _IdentityKey) and other.schema is self.schema
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Types:
     """A kind's schema, ready for use."""
@@ -216,10 +201,10 @@ class Types:
         The schema of a custom kind is taken by the letter. In those of built-in kinds it is not
         said that Go has zeros where a field must be.
         """
-        return _compiled(_IdentityKey(schema), custom)
+        return _compiled(SchemaKey(schema), custom)
 
 
 @lru_cache(maxsize=_KEPT)
-def _compiled(key: _IdentityKey, is_custom: bool) -> Types:
+def _compiled(key: SchemaKey, is_custom: bool) -> Types:
     schema = key.schema if key.schema.get("type") else {**key.schema, "type": "object"}
     return Types(Atom(_Source(schema, is_custom=is_custom, is_root=True)), is_custom)

@@ -44,6 +44,13 @@ LAST = "*"
 Plugins = Mapping[str, Sequence[Plugin]]
 
 
+class ClusterPlugin:
+    """A plugin that looks at other objects of the cluster."""
+
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
+
+
 class MutatingPlugin:
     """A plugin that only changes objects."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
-from kube_sandbox.admission.plugins.interface import AdmissionContext, forbidden_by_plugin
+from kube_sandbox.admission.plugins.interface import ClusterPlugin, forbidden_by_plugin
 from kube_sandbox.admission.plugins.pod_requests import (
     Part,
     container_requests,
@@ -27,11 +27,8 @@ _ANNOTATION = "kubernetes.io/limit-ranger"
 _MILLI = 10**6  # of billionths
 
 
-class LimitRanger:
+class LimitRanger(ClusterPlugin):
     """Defaults and validates the requests of pods and claims."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
 
     def mutate(self, attributes: AdmissionAttributes) -> None:
         """Set the default requests and limits of the namespace's LimitRanges."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
-from kube_sandbox.admission.plugins.interface import AdmissionContext, MutatingPlugin, is_new
+from kube_sandbox.admission.plugins.interface import ClusterPlugin, MutatingPlugin, is_new
 
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
@@ -32,11 +32,8 @@ class NodeTaint(MutatingPlugin):
             spec["taints"] = [*taints, dict(_NOT_READY)]
 
 
-class TopologyLabels(MutatingPlugin):
+class TopologyLabels(ClusterPlugin, MutatingPlugin):
     """Labels pods with where they run."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
 
     def mutate(self, attributes: AdmissionAttributes) -> None:
         """Copy the labels of zone and region from the node that a new pod names."""

@@ -9,6 +9,7 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import (
     AdmissionContext,
+    ClusterPlugin,
     MutatingPlugin,
     ValidatingPlugin,
     forbidden_by_plugin,
@@ -21,11 +22,8 @@ _KEPT_FIELDS = ("priority", "preemptionPolicy")
 _COMPUTED = "must not be provided in pod spec; priority admission controller computed"
 
 
-class PodPriority(MutatingPlugin):
+class PodPriority(ClusterPlugin, MutatingPlugin):
     """Sets the priority of pods."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
 
     def mutate(self, attributes: AdmissionAttributes) -> None:
         """Set the priority of a new pod from its class; keep that of an existing pod."""
@@ -60,11 +58,8 @@ class PodPriority(MutatingPlugin):
                 spec[key] = before[key]
 
 
-class OneDefaultPriority(ValidatingPlugin):
+class OneDefaultPriority(ClusterPlugin, ValidatingPlugin):
     """Rejects a second default class."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
         """Reject a class that is marked as default beside another."""

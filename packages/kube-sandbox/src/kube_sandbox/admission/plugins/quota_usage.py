@@ -30,6 +30,7 @@ from kube_sandbox.admission.plugins.resource_sums import (
     Amounts,
     amounts,
 )
+from kube_sandbox.registry.builtin.resource_lists import is_native
 
 PODS, SERVICES, CLAIMS = "pods", "services", "persistentvolumeclaims"
 # Not stored, or never counted upstream.
@@ -93,10 +94,6 @@ def evaluator_for(bucket: str) -> QuotaEvaluator | None:
 # Pods
 
 
-def _is_native(name: str) -> bool:
-    return "/" not in name or "kubernetes.io/" in name
-
-
 def is_charged(pod: KubeObject, now: datetime | None) -> bool:
     """Return False for a pod that ended, or should have ended by now: it is only counted."""
     if (pod.get("status") or {}).get("phase") in _ENDED:
@@ -120,7 +117,7 @@ def _compute(requests: Amounts, limits: Amounts) -> dict[str, Amount]:
     for name, amount in requests.items():
         if name.startswith(HUGE_PAGES):
             found[name] = found[_REQUESTS + name] = amount
-        elif not _is_native(name) or name.startswith(_DEVICES):
+        elif not is_native(name) or name.startswith(_DEVICES):
             found[_REQUESTS + name] = amount
     return found
 
@@ -187,7 +184,7 @@ _EVALUATORS = {
         lambda name: (
             name in _OF_PODS
             or name.startswith((HUGE_PAGES, _REQUESTS + HUGE_PAGES, _REQUESTS + _DEVICES))
-            or (name.startswith(_REQUESTS) and not _is_native(name))
+            or (name.startswith(_REQUESTS) and not is_native(name))
         ),
         lambda pod, now: {
             "count/pods": ONE,

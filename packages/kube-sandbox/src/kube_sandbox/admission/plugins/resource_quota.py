@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import (
-    AdmissionContext,
+    ClusterPlugin,
     ValidatingPlugin,
     forbidden_by_plugin,
 )
@@ -38,11 +38,8 @@ from kube_sandbox.admission.plugins.resource_sums import (
 BUCKET = "resourcequotas"
 
 
-class Quotas(ValidatingPlugin):
+class Quotas(ClusterPlugin, ValidatingPlugin):
     """Rejects writes that exceed a quota of their namespace."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
         """Reject what there is no room for; note what there is."""

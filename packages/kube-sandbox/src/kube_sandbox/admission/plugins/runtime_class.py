@@ -11,7 +11,7 @@ from typing import Any
 from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
-from kube_sandbox.admission.plugins.interface import AdmissionContext, forbidden_by_plugin, is_new
+from kube_sandbox.admission.plugins.interface import ClusterPlugin, forbidden_by_plugin, is_new
 
 _CLASSES = "runtimeclasses.node.k8s.io"
 _OTHER = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
@@ -22,11 +22,8 @@ _OVERHEAD_WITHOUT_CLASS = (
 Toleration = Mapping[str, Any]
 
 
-class RuntimeClasses:
+class RuntimeClasses(ClusterPlugin):
     """Has pods be what their runtime class says."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
 
     def mutate(self, attributes: AdmissionAttributes) -> None:
         """Give a new pod the overhead and the nodes of its class."""

@@ -13,7 +13,7 @@ from kube_objects.quantity import ZERO, Quantity, parse_quantity
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import (
-    AdmissionContext,
+    ClusterPlugin,
     MutatingPlugin,
     ValidatingPlugin,
     forbidden_by_plugin,
@@ -46,11 +46,8 @@ class InUseProtection(MutatingPlugin):
             metadata["finalizers"] = [*known, finalizer]
 
 
-class ClaimResize(ValidatingPlugin):
+class ClaimResize(ClusterPlugin, ValidatingPlugin):
     """Lets claims grow that can."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
         """Reject that a claim grows whose class does not allow it."""

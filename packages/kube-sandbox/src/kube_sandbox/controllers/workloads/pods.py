@@ -68,8 +68,8 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     outcome = outcome_of(pod, moment)
     if not pod["spec"].get("nodeName"):
         return _schedule(pod, outcome, moment)
-    started = status.get("startTime")
-    if outcome in _WAITING_FOR_A_NODE and not _is_running(status):
+    started, is_running = status.get("startTime"), status.get("phase") == "Running"
+    if outcome in _WAITING_FOR_A_NODE and not is_running:
         return Plan()  # it has one already, and is to stay pending all the same
     if started is None:
         # A node has just taken the pod.
@@ -83,7 +83,7 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
         }
         created = SetStatus(_BUCKET, {**pod, "status": creating})
         return Plan((created, *_unknown_outcome_event(pod, moment)), moment.settings.step)
-    if condition_of(pod, "Ready") is None or not _is_running(status):
+    if condition_of(pod, "Ready") is None or not is_running:
         wait = moment.left(started, moment.settings.step)
         return Plan(next=wait) if wait else _start(pod, outcome, moment)
     if outcome in ("Succeeded", "Failed"):
@@ -245,10 +245,6 @@ def _container(container: Mapping[str, Any], state: dict[str, Any], **more: Any)
         "started": is_up,
         **more,
     }
-
-
-def _is_running(status: Mapping[str, Any]) -> bool:
-    return status.get("phase") == "Running"
 
 
 def _start(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:

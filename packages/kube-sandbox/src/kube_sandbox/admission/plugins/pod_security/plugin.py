@@ -19,7 +19,7 @@ from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import (
-    AdmissionContext,
+    ClusterPlugin,
     ValidatingPlugin,
     forbidden_by_plugin,
 )
@@ -57,11 +57,8 @@ class _Policy:
     errors: list[FieldError]
 
 
-class PodSecurity(ValidatingPlugin):
+class PodSecurity(ClusterPlugin, ValidatingPlugin):
     """Rejects pods that do not meet the standard of their namespace."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
         """Reject a pod or a namespace, or return warnings."""
