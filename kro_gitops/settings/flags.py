@@ -394,7 +394,8 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "log-format",
             one_of(LogFormat),
             "auto",
-            "format of logs; auto: text on a terminal, JSON elsewhere",
+            "format of logs; auto: readable lines, below them a live view on a terminal; console: "
+            "readable lines only; json: a JSON object on each line",
             ("zap-encoder",),
         ),
         (

@@ -22,7 +22,7 @@ class Gate(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """The format of log records; `auto` is console on a terminal and JSON elsewhere."""
+    """The format of log records; `auto` is console, with a live view on a terminal."""
 
     AUTO = "auto"
     CONSOLE = "console"

@@ -1,5 +1,5 @@
 """
-Formats log records: JSON for machines, one line per record for a terminal.
+Formats log records: one readable line per record, or JSON for machines.
 
 A message is constant; what varies is given as fields in `extra`. Whole objects are never written:
 an object becomes its kind and name, and long texts are cut.
@@ -32,18 +32,17 @@ def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
     """
     Write the records of all loggers to a stream, and return the handler.
 
-    `form` is console, json or auto: console on a terminal, JSON elsewhere. Called again, it
-    replaces its own handler, and keeps other handlers.
+    `form` is json, or anything else for readable lines. Called again, it replaces its own handler,
+    and keeps other handlers.
     """
     root = logging.getLogger()
     for former in [each for each in root.handlers if isinstance(each, _Handler)]:
         root.removeHandler(former)
     handler = _Handler(stream)
-    is_terminal = stream.isatty()
-    if form == "json" or (form == "auto" and not is_terminal):
+    if form == "json":
         formatter: logging.Formatter = JsonFormatter()
     else:
-        formatter = ConsoleFormatter(coloured=is_terminal and "NO_COLOR" not in os.environ)
+        formatter = ConsoleFormatter(coloured=stream.isatty() and "NO_COLOR" not in os.environ)
     handler.setFormatter(formatter)
     root.addHandler(handler)
     root.setLevel(level.upper())

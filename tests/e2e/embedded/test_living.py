@@ -20,7 +20,7 @@ PROMPT = 15.0  # seconds
 def followed(start_run: Start, examples: GitRepository) -> Run:
     """Give a run that follows the examples, and has them ready."""
     run = start_run("--repo", examples.path, "--path", PATHS)
-    run.said('"msg":"source is ready"')
+    run.said(" I source is ready ")
     return run
 
 
@@ -82,7 +82,7 @@ def test_ctrl_c_in_the_midst_of_a_sync_waits_for_no_definition(
     start_run: Start, examples: GitRepository
 ) -> None:
     run = start_run("--ephemeral", "--repo", examples.path, "--path", PATHS)
-    run.said('"msg":"ready"')
+    run.said(" I ready ")
     time.sleep(0.1)  # definitions are being applied
     begun = time.monotonic()
     assert run.ends(signal.SIGINT) == 130
@@ -102,7 +102,7 @@ def test_killed_at_once_it_leaves_no_api_behind(user: User, start_run: Start) ->
 
 def test_an_api_that_dies_is_told_and_ends_the_run(user: User, start_run: Start) -> None:
     run = start_run("--ephemeral")
-    run.said('"msg":"ready"')
+    run.said(" I ready ")
     os.kill(run.api(), signal.SIGKILL)
     assert run.process.wait(30) == 1
     said = run.log.read_text(encoding="utf-8")
@@ -128,7 +128,7 @@ def test_a_folder_in_use_is_told_with_who_uses_it(user: User, start_run: Start) 
 def test_two_with_folders_of_their_own_run_beside_each_other(user: User, start_run: Start) -> None:
     runs = [start_run("--data-dir", user.home / name) for name in ("one", "two")]
     for run in runs:
-        run.said('"msg":"ready"')
+        run.said(" I ready ")
 
 
 def test_a_port_in_use_is_told(user: User) -> None:

@@ -40,9 +40,12 @@ def test_the_examples_become_ready_and_stay_for_the_next_run(
     said = first.err.splitlines()[0]
     assert said.startswith("embedded API at https://127.0.0.1:")
     assert said.endswith(", data in ~/.local/share/kro-gitops; no cluster is accessed")
-    # A line for each change, as nobody sits at a terminal; logs are as ever.
+    kubectl = first.err.splitlines()[1]
+    assert kubectl == "for kubectl: export KUBECONFIG=~/.local/share/kro-gitops/kubeconfig"
+    # A line for each change, as nobody sits at a terminal; logs are lines to read, too.
     assert "WebApp shop/front: ready" in first.err.splitlines()
-    assert any(json.loads(line)["msg"] == "stopping" for line in _records(first.err))
+    assert any(line.endswith(" I stopping") for line in first.err.splitlines())
+    assert "{" not in first.err
     # The tree, the sum, and how to look around.
     assert "├── deployment: Deployment/front" in first.out
     tree, _, rest = first.out.partition("\n\n")
@@ -57,8 +60,11 @@ def test_the_examples_become_ready_and_stay_for_the_next_run(
     assert again.code == 0, again.out + again.err
 
 
-def _records(said: str) -> list[str]:
-    return [line for line in said.splitlines() if line.startswith("{")]
+def test_logs_are_json_when_that_is_asked_for(user: User) -> None:
+    done = user.does("run", "--once", "--ephemeral", "--log-format", "json")
+    assert done.code == 0, done.err
+    records = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
+    assert records[-1]["msg"] == "stopping"
 
 
 def test_a_repository_with_mistakes_is_an_exit_code_and_reasons(

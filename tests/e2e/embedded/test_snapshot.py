@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(240)
 def followed(start_run: Start, examples: GitRepository) -> Run:
     """Give a run that follows the examples, and has them ready."""
     run = start_run("--repo", examples.path, "--path", PATHS)
-    run.said('"msg":"source is ready"')
+    run.said(" I source is ready ")
     return run
 
 
@@ -74,7 +74,7 @@ def test_what_was_saved_while_served_comes_back(
     restored = user.does("snapshot", "restore", "before.db", "--force")
     assert restored.code == 0, restored.err
     again = start_run("--no-sources")
-    again.said('"msg":"ready"')
+    again.said(" I ready ")
     assert instances(user) == before
 
 
@@ -93,7 +93,7 @@ def test_a_fork_has_everything_and_leaves_no_trace(
     # Another address, other keys: what tells of them in the new place is true.
     elsewhere = user.home / "elsewhere"
     run = start_run("--data-dir", elsewhere, "--snapshot", "ready.db", "--no-sources")
-    run.said('"msg":"ready"')
+    run.said(" I ready ")
     assert run.ends(signal.SIGTERM) == 0
     server = json.loads((elsewhere / "kubeconfig").read_text(encoding="utf-8"))["clusters"][0]
     port = int(server["cluster"]["server"].rpartition(":")[2])

@@ -201,7 +201,8 @@ def _command_of_kro() -> list[str]:
 
 
 def _command_of_ours() -> list[str]:
-    return [sys.executable, "-m", "kro_gitops", "run", f"--kro-version={version_of(OURS)}"]
+    command = [sys.executable, "-m", "kro_gitops", "run", f"--kro-version={version_of(OURS)}"]
+    return [*command, "--log-format=json"]
 
 
 _KINDS: dict[str, tuple[Callable[[Path], None], Callable[[], list[str]]]] = {

@@ -172,7 +172,7 @@ def test_no_text_steers_the_terminal_or_makes_a_second_line(
 @pytest.mark.parametrize(
     ("form", "stream", "first"),
     [
-        ("auto", io.StringIO(), "{"),
+        ("auto", io.StringIO(), "0-9"),
         ("auto", Terminal(), "\x1b"),
         ("console", io.StringIO(), "0-9"),
         ("console", Terminal(), "\x1b"),
