@@ -21,7 +21,7 @@ from kro_gitops.engine.controllers.evaluation_turns import EvaluationLimits
 from kro_gitops.engine.controllers.instances import InstanceSettings
 from kro_gitops.engine.options import Options
 from kro_gitops.kube.ratelimit import ClientLimits
-from kro_gitops.local.files import expand_home
+from kro_gitops.local.repositories import repository_url
 from kro_gitops.settings.settings import Gate, Settings
 from kro_gitops.source.api.parse import Defaults, write_spec
 from kro_gitops.source.api.resources import GIT_SOURCE_KIND
@@ -141,11 +141,6 @@ def named_source(settings: Settings) -> KubeObject | None:
         "metadata": {"name": settings.repo_name, "namespace": settings.repo_namespace},
         "spec": write_spec(spec),
     }
-
-
-def repository_url(text: str) -> str:
-    """Return the URL of a repository; a folder gets a file:// URL."""
-    return text if "://" in text else expand_home(Path(text)).resolve().as_uri()
 
 
 class EngineView:

@@ -134,7 +134,12 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
         ("semver", TEXT, "", "range of versions: the highest tag of --repo in it is used"),
         ("commit", NAME, "", "commit of --repo to pin"),
         ("path", LIST, "", "folders of --repo to read, with commas; by default all"),
-        ("repo-interval", POSITIVE_DURATION, "1m", "interval between two fetches of --repo"),
+        (
+            "repo-interval",
+            POSITIVE_DURATION,
+            "1m",
+            "interval between two fetches of --repo; without this flag 2s for a local folder",
+        ),
         ("repo-secret", NAME, "", "Secret with the credentials for --repo, in --repo-namespace"),
         ("repo-name", NAME, "repo", "name of the GitSource that is created for --repo"),
         (

@@ -42,6 +42,7 @@ _EMBEDDED_FLAGS = (
     *("embedded-workloads", *_WORKLOAD_FLAGS),
 )
 _BIND_ADDRESSES = ("metrics_bind_address", "health_probe_bind_address")
+LOCAL_INTERVAL = 2.0  # seconds between two polls of a folder: they cost nobody a request
 _POD_VARIABLE = "KUBERNETES_SERVICE_HOST"  # set in every pod
 
 
@@ -196,8 +197,15 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
         values |= {
             each: None for each in _BIND_ADDRESSES if not given[each.replace("_", "-")].place
         }
+    if is_local_repository(values["repo"]) and not given["repo-interval"].place:
+        values["repo_interval"] = LOCAL_INTERVAL
     ignored = tuple(p for o in OPTIONS if o.is_ignored and (p := given[o.flag].place))
     return Settings(**values, ignored=ignored)
+
+
+def is_local_repository(text: str) -> bool:
+    """Return whether the text of --repo is a folder of this machine, not the URL of a remote."""
+    return bool(text) and ("://" not in text or text.startswith("file://"))
 
 
 def _named_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> list[str]:

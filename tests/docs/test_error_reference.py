@@ -20,7 +20,8 @@ WITHOUT_EXAMPLE = {
     *("result-unusable", "value-unknown", "identity-collision", "namespace-missing"),
     "unknown-owner",
     *("name-missing", "nesting-too-deep", "not-a-boolean"),
-    # What a cluster is needed for.
+    # What a folder or a cluster is needed for.
+    *("no-such-repository", "not-a-repository", "not-the-repository-root"),
     *("embedded-api-ended", "folder-unusable", "sandbox-not-installed", "snapshot-unusable"),
     *("store-in-use", "store-not-empty", "store-unusable"),
     *("KG-T01", "address-unavailable", "already-exists", "ambiguous-kind", "api-error"),

@@ -15,6 +15,7 @@ from kro_gitops.cli.messages import say, wrong_usage
 from kro_gitops.cli.run.embedded_api import embedded_api
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.local.api_process import EmbeddedApi
+from kro_gitops.local.repositories import check_repository
 from kro_gitops.settings.settings import Settings, SettingsError, parse_settings
 
 _SESSION = "kro_gitops.cli.run.session"
@@ -27,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
     except SettingsError as error:
         return wrong_usage("run", *error.problems)
     try:
+        if settings.repo:
+            check_repository(settings.repo)
         if not settings.is_embedded:
             return _run_session(settings, None)
         with embedded_api(settings, lambda: import_module(_SESSION)) as api:

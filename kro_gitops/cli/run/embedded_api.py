@@ -3,6 +3,7 @@ The embedded API of a `run`, started as a process of its own.
 """
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,7 @@ def embedded_api(settings: Settings, meanwhile: Callable[[], object]) -> Iterato
     )
     with run_embedded_api(wanted, meanwhile) as api:
         say(announcement(api.url, folder, os.environ))
+        say(f"for kubectl: export KUBECONFIG={typed_path(api.kubeconfig)}")
         yield api
 
 
@@ -54,3 +56,10 @@ def short_path(path: Path) -> str:
     """Format a path with `~` for the home directory."""
     home, whole = Path.home(), path.absolute()
     return f"~/{whole.relative_to(home)}" if whole.is_relative_to(home) else str(whole)
+
+
+def typed_path(path: Path) -> str:
+    """Format a path for a shell; `~` is expanded only outside of quotes."""
+    short = short_path(path)
+    home = "~/" if short.startswith("~/") else ""
+    return home + shlex.quote(short.removeprefix("~/"))

@@ -4,7 +4,6 @@ One `run`: the controllers, and the view of their progress.
 
 import json
 import logging
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,15 +11,15 @@ from signal import SIGINT
 from typing import TextIO
 
 from kro_gitops.app.process import run as run_controllers
-from kro_gitops.app.wiring import repository_url
 from kro_gitops.cli.exit_codes import KILLED_BY
 from kro_gitops.cli.messages import is_live, say
 from kro_gitops.cli.run.companion import Plan, RunCompanion
-from kro_gitops.cli.run.embedded_api import short_path
+from kro_gitops.cli.run.embedded_api import short_path, typed_path
 from kro_gitops.cli.run.progress import ClusterState
 from kro_gitops.cli.run.views import Lines, LiveView, View
 from kro_gitops.local.api_process import EmbeddedApi
 from kro_gitops.local.files import write_private
+from kro_gitops.local.repositories import repository_url
 from kro_gitops.settings.settings import LocalSource, LogFormat, Settings
 from kro_gitops.source.kinds import GIT_SOURCE_KIND
 from kro_gitops.telemetry import logs
@@ -84,9 +83,9 @@ def next_commands(plural: str, kubeconfig: Path | None, settings: Settings) -> s
         return "the data is discarded; without --once it is served until Ctrl-C"
     head = "next, in another terminal:"
     if settings.once:
-        again = f" --data-dir {_typed(kubeconfig.parent)}" if settings.data_dir else ""
+        again = f" --data-dir {typed_path(kubeconfig.parent)}" if settings.data_dir else ""
         head = f"next: `kro-gitops run{again}` serves it again; then, in another terminal,"
-    return "\n".join([head, f"  export KUBECONFIG={_typed(kubeconfig)}", *verbs])
+    return "\n".join([head, f"  export KUBECONFIG={typed_path(kubeconfig)}", *verbs])
 
 
 def with_followed_folder(settings: Settings, folder: Path) -> Settings:
@@ -111,10 +110,3 @@ def with_followed_folder(settings: Settings, folder: Path) -> Settings:
     else:
         file.unlink(missing_ok=True)
     return settings
-
-
-def _typed(path: Path) -> str:
-    """Format a path for a shell; `~` is expanded only outside of quotes."""
-    short = short_path(path)
-    home = "~/" if short.startswith("~/") else ""
-    return home + shlex.quote(short.removeprefix("~/"))

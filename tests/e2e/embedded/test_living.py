@@ -1,5 +1,6 @@
 """A `run` that goes on: other verbs use it, signals end it, and nothing is left behind."""
 
+import json
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kro_gitops.settings.settings import LOCAL_INTERVAL
 from tests.e2e.embedded.conftest import PATHS, Run, Start, User, goes, is_there
 from tests.git_repositories import GitRepository
 
@@ -54,13 +56,32 @@ def test_a_commit_is_followed(user: User, followed: Run, examples: GitRepository
     assert followed.process.poll() is None
 
 
+def test_a_commit_in_a_local_folder_is_followed_within_seconds(
+    followed: Run, examples: GitRepository
+) -> None:
+    front = "repo/instances/team-shop/front.yaml"
+    text = examples.git("show", f"main:{front}").decode().replace("replicas: 3", "replicas: 2")
+    examples.commit({front: text}, "Fewer")
+    followed.said(f'detail="applied main@sha1:{examples.head()}', within=10.0)
+
+
+def test_a_poll_without_a_new_commit_writes_nothing(user: User, followed: Run) -> None:
+    there = {"KUBECONFIG": str(user.data / "kubeconfig")}
+    listed = ("get", "sources", "repo", "-o", "json")
+    before = json.loads(user.does(*listed, **there).out)
+    time.sleep(3 * LOCAL_INTERVAL)  # three polls
+    after = json.loads(user.does(*listed, **there).out)
+    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+    assert followed.process.poll() is None
+
+
 def test_a_restart_keeps_the_data(user: User, followed: Run, start_run: Start) -> None:
     there = {"KUBECONFIG": str(user.data / "kubeconfig")}
     before = user.does("get", "instances", "-A", "-o", "name", **there)
     assert "webapp.kro.run/front" in before.out
     assert followed.ends(signal.SIGTERM) == 0
     again = start_run()
-    again.said('"msg":"ready"')
+    again.said(" I ready ")
     after = user.does("get", "instances", "-A", "-o", "name", **there)
     assert after.out == before.out
     # Nobody names the folder again, and it is followed all the same.

@@ -169,6 +169,22 @@ def test_what_options_mean(flag: str, text: str, field: str, value: Any) -> None
     assert getattr(parsed(**{flag: text}), field) == value
 
 
+@pytest.mark.parametrize(
+    ("flags", "seconds"),
+    [
+        ({}, 60.0),
+        ({"repo": "https://github.com/acme/shop"}, 60.0),
+        ({"repo": "."}, 2.0),
+        ({"repo": "file:///srv/shop"}, 2.0),
+        ({"repo": ".", "repo-interval": "1m"}, 60.0),
+    ],
+)
+def test_a_local_folder_is_polled_every_two_seconds_unless_an_interval_is_given(
+    flags: dict[str, str], seconds: float
+) -> None:
+    assert parse_settings(flags, {}).repo_interval == seconds
+
+
 def test_without_a_burst_as_many_are_sent_at_once_as_in_a_second() -> None:
     assert parsed(client_qps="2.5").client_burst == 3
     assert parsed(client_qps="50", client_burst="100").client_burst == 100
