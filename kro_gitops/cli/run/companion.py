@@ -135,7 +135,9 @@ def ending(
     tree = format_table(TREE_HEADER, lines) if lines else ""
     colour, word = (_GREEN, "ready") if is_good else (_RED, "not ready")
     text = [Style(sys.stdout).paint(f"{word} after {seconds}: {summary(state)}", colour)]
-    text += [advice(state)] if is_good else map(printable, reasons(state))
+    text += (
+        [advice(state)] if is_good else map(printable, reasons(state, is_short=sys.stdout.isatty()))
+    )
     return tree + "\n" + "".join(f"{line}\n" for line in text if line)
 
 

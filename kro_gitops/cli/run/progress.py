@@ -27,6 +27,7 @@ from kro_gitops.inspect.views.sources import (
     failures,
     is_suspended,
     message_of,
+    omitted_failures,
     suspension,
 )
 from kro_gitops.tracking.health import Health, health
@@ -106,6 +107,7 @@ def source_item(source: KubeObject, goal: Goal, reported: Collection[str] = ()) 
     if found.is_good:
         return Item(ref, State.READY)
     others = tuple(str(each) for each in failures(source) if each.object not in reported)
+    others += (f"and {omitted} more",) if (omitted := omitted_failures(source)) else ()
     # The headline repeats the first of them.
     message = found.headline.partition(" ")[2]
     message = message.partition(":")[0] if found.failures else message
@@ -116,10 +118,10 @@ def object_item(obj: KubeObject, places: Mapping[str, str], tree: Branch | None 
     """Return the item of a definition, or of an instance with its tree."""
     ref, verdict = ObjectRef.of(obj), health(obj)
     state = _STATES[verdict.health]
-    message = "" if state is State.READY else first_line(verdict.message)
+    message = "" if state is State.READY else verdict.message.strip()
     details = []
     for branch in blockers(tree) if tree is not None else ():
-        text = first_line(branch.verdict.message) or branch.verdict.health
+        text = branch.verdict.message.strip() or branch.verdict.health
         details.append(f"{branch.ref.kind.kind} {branch.ref.place}: {text}")
     source = written(obj)
     file = source.path if source else ""
@@ -237,31 +239,39 @@ def without_prefixes(message: str) -> str:
     return message
 
 
-def reasons(state: ClusterState) -> list[str]:
-    """Return for everything that is not ready what is wrong, where, and what to do."""
+def reasons(state: ClusterState, *, is_short: bool = False) -> list[str]:
+    """
+    Return for everything that is not ready what is wrong, where, and what to do.
+
+    Messages are complete, for a log that nobody can ask again; a terminal gets short ones.
+    """
     lines: list[str] = []
     for item in state.items:
         if item.state in (State.READY, State.SUSPENDED):
             continue
         place = f"{item.place}: " if item.place else ""
-        lines.append(f"{place}{item.name}: {_short(item.message) or item.state}")
-        lines += [f"  {detail}" for detail in item.details]
+        text = without_prefixes(item.message)
+        details = item.details
+        if is_short:
+            text, details = _short(text), tuple(map(_short, details))
+        lines.append(f"{place}{item.name}: {text or item.state}")
+        lines += [f"  {detail}" for detail in details]
         lines += [f"  hint: {item.hint}"] if item.hint else []
     if any(item.state is State.FAILED for item in state.definitions):
         lines.append("hint: `kro-gitops validate FOLDER` shows every error with its line")
     return lines
 
 
-def changes(before: ClusterState, after: ClusterState) -> Iterator[str]:
+def changes(before: ClusterState, after: ClusterState, *, is_short: bool = False) -> Iterator[str]:
     """Yield a line for each item that has another state or message than before."""
     known = {item.ref: (item.state, item.message) for item in before.items}
     for item in after.items:
         if known.get(item.ref) != (item.state, item.message):
-            yield f"{item.name}: {item.state}" + (
-                f": {_short(item.message)}" if item.message else ""
-            )
+            text = without_prefixes(item.message)
+            text = _short(text) if is_short else text
+            yield f"{item.name}: {item.state}" + (f": {text}" if text else "")
 
 
 def _short(message: str) -> str:
-    text = without_prefixes(message)
+    text = first_line(message)
     return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"

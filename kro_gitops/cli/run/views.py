@@ -4,6 +4,7 @@ Views of a run while it lasts: a tree that is updated in place, a line for each 
 
 import io
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
@@ -61,7 +62,7 @@ class Lines(NoView):
 
     def show(self, state: ClusterState) -> None:
         """Print what changed."""
-        for line in changes(self._before, state):
+        for line in changes(self._before, state, is_short=sys.stderr.isatty()):
             say(printable(line))
         self._before = state
 

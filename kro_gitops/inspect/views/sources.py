@@ -199,9 +199,14 @@ def failures(source: KubeObject, kind: str = "failures") -> tuple[ListedFailure,
     )
 
 
+def omitted_failures(source: KubeObject) -> int:
+    """Return the number of failures that the status has no room for."""
+    return whole(mapping(source, "status"), "failuresOmitted")
+
+
 def failure_lines(source: KubeObject) -> list[str]:
     """Return the failures, a line each, and the number of those that the status omits."""
-    omitted = whole(mapping(source, "status"), "failuresOmitted")
+    omitted = omitted_failures(source)
     lines = list(map(str, failures(source)))
     return [*lines, f"and {omitted} more"] if omitted else lines
 

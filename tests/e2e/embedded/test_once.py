@@ -103,11 +103,27 @@ def test_without_anything_to_do_it_ends_at_once(user: User) -> None:
     )
 
 
-def test_a_repository_that_is_not_there_is_told(user: User) -> None:
-    done = user.does("run", "--once", "--ephemeral", "--repo", user.home / "nowhere")
+def test_a_folder_that_is_no_repository_is_reported_before_anything_starts(user: User) -> None:
+    done = user.does("run", "--repo", user.home / "nowhere")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"kro-gitops run: --repo: there is no folder '{user.home / 'nowhere'}'\n"
+        "  hint: name the root folder of a git repository; a URL begins with https:// or ssh://\n"
+    )
+    assert not user.data.exists()
+
+
+def test_a_reason_is_complete_where_it_is_kept_in_a_file(
+    user: User, repository: GitRepository
+) -> None:
+    long = "x" * 400 + "y"
+    repository.commit({"rgds/broken.yaml": MISTAKE.replace(".nam}", f".{long}}}")})
+    done = user.does("run", "--once", "--ephemeral", "--repo", repository.path)
     assert done.code == 1, done.out + done.err
-    assert "GitSource default/repo: is not ready: " in done.out
-    assert "nowhere" in done.out
+    head = "rgds/broken.yaml:1:1: ResourceGraphDefinition broken: "
+    (reason,) = [line for line in done.out.splitlines() if line.startswith(head)]
+    assert f"undefined field '{long}'" in reason
+    assert "…" not in reason
 
 
 def test_the_variable_of_kubectl_is_mentioned_and_not_used(user: User) -> None:

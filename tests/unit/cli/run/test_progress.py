@@ -76,6 +76,20 @@ def test_it_is_over_when_nothing_can_change(
     assert outcome(ClusterState(instances=items), still) is expected
 
 
+def test_a_reason_is_complete_unless_a_terminal_shows_it() -> None:
+    text = "resource reconciliation failed: first line\n" + "word " * 100 + "end"
+    state = ClusterState(instances=(item("front", State.FAILED, text, details=(text,)),))
+    for said in (reasons(state), list(changes(ClusterState(), state))):
+        assert said[0].endswith("word end")
+    assert reasons(state)[1].endswith("word end")
+    short = [*reasons(state, is_short=True), *changes(ClusterState(), state, is_short=True)]
+    assert short == [
+        "WebApp shop/front: first line …",
+        "  resource reconciliation failed: first line …",
+        "WebApp shop/front: failed: first line …",
+    ]
+
+
 def test_reasons_name_place_object_and_what_to_do() -> None:
     picture = ClusterState(instances=(READY, WAITING, FAILED))
     assert reasons(picture) == [
