@@ -35,6 +35,7 @@ standard error.
 |---|---|
 | 0 | success |
 | 1 | errors were found, an object is not healthy, or something could not be read or written |
+| 2 | not confirmed: `--yes` was not given, and it was declined or there was no terminal |
 | 64 | the command line is wrong |
 | 130 | stopped by Ctrl-C |
 

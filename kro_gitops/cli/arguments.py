@@ -253,16 +253,22 @@ def why_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def sync_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `sync` and `resume`."""
+    """Declare the arguments of `sync`."""
     _add_source(parser)
     _add_wait(parser)
 
 
 def suspend_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `suspend`."""
-    _add_source(parser)
+    _add_source_or_all(parser)
     parser.add_argument("--reason", metavar="TEXT", help="why; shown wherever the source is listed")
-    _add_wait(parser)
+    _add_wait(parser, all_namespaces=True)
+
+
+def resume_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `resume`."""
+    _add_source_or_all(parser)
+    _add_wait(parser, all_namespaces=True)
 
 
 def history_arguments(parser: argparse.ArgumentParser) -> None:
@@ -276,14 +282,13 @@ def rollback_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `rollback`."""
     _add_source(parser)
     parser.add_argument(
-        "number",
+        "revision",
         nargs="?",
-        type=positive,
-        metavar="N",
-        help="how many revisions to go back (default: 1)",
+        metavar="REVISION",
+        help="a number of `history`, or a commit (default: the newest that was healthy)",
     )
-    parser.add_argument("--to", metavar="COMMIT", help="pin this commit instead of counting back")
-    parser.add_argument("--reason", metavar="TEXT", help="why; required, stored in the source")
+    parser.add_argument("--to", metavar="COMMIT", help="the same as REVISION; for a commit only")
+    parser.add_argument("--reason", metavar="TEXT", help="why; stored in the source")
     parser.add_argument(
         "--for",
         dest="lasting",
@@ -370,7 +375,25 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_wait(parser: argparse.ArgumentParser) -> None:
+def _add_source_or_all(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        nargs="?",
+        type=source_name,
+        metavar="SOURCE",
+        help="the source: NAME or NAMESPACE/NAME",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="all sources of the namespace; of the cluster with -A"
+    )
+    _add_yes(parser)
+
+
+def _add_yes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def _add_wait(parser: argparse.ArgumentParser, *, all_namespaces: bool = False) -> None:
     parser.add_argument("--wait", action="store_true", help="wait until it has succeeded or failed")
     parser.add_argument(
         "--timeout",
@@ -379,4 +402,4 @@ def _add_wait(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="time limit of --wait (default: 5m)",
     )
-    _add_cluster(parser)
+    _add_cluster(parser, all_namespaces=all_namespaces)

@@ -20,6 +20,7 @@ from kro_gitops.cli.arguments import (
     graph_arguments,
     history_arguments,
     render_arguments,
+    resume_arguments,
     rollback_arguments,
     run_arguments,
     snapshot_arguments,
@@ -307,28 +308,41 @@ exit codes: 0 requested, or ready with --wait; 1 not found, failed or timed out;
     ),
     "suspend": Verb(
         "suspend a source until it is resumed",
-        "Suspend a source: until it is resumed, nothing is fetched, applied, corrected or pruned.",
+        """\
+Suspend a source: until it is resumed, nothing is fetched, applied, corrected or pruned.
+
+With --all, every source of the namespace, or of the cluster, is listed and suspended: the emergency
+brake. On a terminal you are asked first; elsewhere --yes is needed.
+""",
         """\
 examples:
   kro-gitops suspend shop --reason "database migration until noon"
   kro-gitops suspend gitops/shop --wait
+  kro-gitops suspend --all -A --yes --reason "incident 42"
 
-exit codes: 0 suspended; 1 not found, not writable or timed out; 64 wrong command line
+exit codes: 0 suspended; 1 not found, not writable or timed out; 2 not confirmed;
+            64 wrong command line
 """,
         suspend_arguments,
     ),
     "resume": Verb(
         "resume a suspended source",
-        "Resume a suspended source: it fetches and applies the current revision at once.",
+        """\
+Resume a suspended source: it fetches and applies the current revision at once.
+
+With --all, every suspended source of the namespace, or of the cluster, is listed with its reason
+and resumed, also those that were not suspended with --all.
+""",
         """\
 examples:
   kro-gitops resume shop
   kro-gitops resume gitops/shop --wait
+  kro-gitops resume --all -A --yes
 
-exit codes: 0 resumed, or ready with --wait; 1 not found, failed or timed out;
+exit codes: 0 resumed, or ready with --wait; 1 not found, failed or timed out; 2 not confirmed;
             64 wrong command line
 """,
-        sync_arguments,
+        resume_arguments,
     ),
     "history": Verb(
         "list the revisions that a source applied, with their results",
@@ -338,8 +352,8 @@ examples:
   kro-gitops history shop
   kro-gitops history gitops/shop -o json
 
-Column N is the argument of `kro-gitops rollback SOURCE N`: 0 is the current revision, 1 the one
-before it.
+Column N is a REVISION of `kro-gitops rollback SOURCE REVISION`: 0 is the current one, 1 the one
+before it. The last two healthy revisions are kept, however many failed since.
 
 exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
 """,
@@ -348,7 +362,8 @@ exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
     "rollback": Verb(
         "pin a source to a commit that it applied before",
         """\
-Pin a source to a commit that it applied before, until git is corrected.
+Pin a source to a commit that it applied before, until git is corrected: without REVISION, to the
+newest one that was healthy, before the one that was attempted last.
 
 The normal way back is `git revert`: it is reviewed, permanent and visible to all. Use a pin when
 that takes too long: new commits are ignored until the pin expires or is removed.
@@ -359,7 +374,8 @@ examples:
   kro-gitops rollback gitops/shop 2 --reason "checkout fails" --wait
   kro-gitops rollback shop --undo
 
-`kro-gitops history SOURCE` lists what N counts: 1, the default, is the previous revision.
+`kro-gitops history SOURCE` lists the revisions with their numbers. 0 is the current one, if it was
+healthy.
 
 exit codes: 0 pinned, or ready with --wait; 1 not found, failed or timed out;
             64 wrong command line

@@ -1,6 +1,7 @@
 """The verbs about sources against a real API server; statuses are written by hand."""
 
 import asyncio
+import fcntl
 import json
 import os
 import pty
@@ -8,6 +9,7 @@ import re
 import secrets
 import shlex
 import signal
+import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -21,11 +23,11 @@ from kro_gitops.cli.verbs import VERBS
 from kro_gitops.kube.api import Cluster
 from kro_gitops.metadata import REQUESTED_AT, SUSPEND_REASON
 from kro_gitops.source.api.resources import GIT_SOURCE_KIND
-from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.times import parse_time
 from tests.command import PROGRAM, Outcome, run
 from tests.connection import connect
-from tests.e2e.shop import Builder, condition
+from tests.e2e.shop import Builder, condition, obj
 from tests.e2e.sources import (
     BAD,
     HISTORY,
@@ -46,6 +48,8 @@ from tools.cluster.parts import ToolError
 from tools.cluster.targets import may_be_missing, started_plane
 
 Start = Callable[..., Awaitable[Process]]
+
+NAMESPACE = Kind("", "v1", "Namespace")
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -418,6 +422,87 @@ async def test_suspend_says_why_and_resume_forgets_it(
     assert SUSPEND_REASON not in found["metadata"].get("annotations", {})
 
 
+@pytest.fixture
+async def brake(cluster: Cluster) -> AsyncIterator[str]:
+    """Give a namespace with two sources, of which one is suspended."""
+    namespace = f"brake-{secrets.token_hex(4)}"
+    build = Builder(cluster)
+    await build.make(obj(NAMESPACE, namespace))
+    await build.make(source("one", namespace), ready_status())
+    reason = {"annotations": {SUSPEND_REASON: "migration"}}
+    await build.make({**source("two", namespace, suspend=True), **_named("two", namespace, reason)})
+    yield namespace
+    for name in ("one", "two"):
+        await cluster.delete(ObjectRef(GIT_SOURCE_KIND, namespace, name))
+
+
+def _named(name: str, namespace: str, more: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": namespace, **more}}
+
+
+async def suspended(cluster: Cluster, namespace: str) -> list[bool]:
+    found = [await cluster.get(ObjectRef(GIT_SOURCE_KIND, namespace, n)) for n in ("one", "two")]
+    return [each["spec"].get("suspend", False) for each in found]
+
+
+async def test_all_sources_of_a_namespace_are_suspended_and_resumed(
+    started: Start, cluster: Cluster, brake: str
+) -> None:
+    words = ("--all", "-n", brake, "--yes")
+    done = await ended(await started("suspend", *words, "--reason", "incident 42"))
+    assert done.code == 0, done.err
+    assert [row["NAME"] for row in table(done)] == ["one"]  # the other is suspended already
+    assert f"{brake}/one is suspended; " in done.err
+    assert await suspended(cluster, brake) == [True, True]
+    kept = await cluster.get(ObjectRef(GIT_SOURCE_KIND, brake, "two"))
+    assert kept["metadata"]["annotations"][SUSPEND_REASON] == "migration"
+    done = await ended(await started("resume", *words))
+    assert done.code == 0, done.err
+    assert {row["NAME"]: row["MESSAGE"] for row in table(done)} == {
+        "one": "suspended: incident 42",
+        "two": "suspended: migration",
+    }
+    assert await suspended(cluster, brake) == [False, False]
+    done = await ended(await started("resume", *words))
+    assert done.err == f"no source of namespace '{brake}' has to be changed\n"
+
+
+async def test_without_a_terminal_the_brake_needs_a_confirmation(
+    started: Start, cluster: Cluster, brake: str
+) -> None:
+    done = await ended(await started("suspend", "--all", "-n", brake))
+    assert done.code == 2
+    assert "there is no terminal to ask on; --yes confirms it" in done.err
+    assert await suspended(cluster, brake) == [False, True]
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 2), (b"\x03", 130)])
+async def test_on_a_terminal_the_brake_asks(
+    answer: bytes, code: int, world: World, cluster: Cluster, brake: str
+) -> None:
+    ours, theirs = pty.openpty()
+    words = ("suspend", "--all", "-n", brake, "--kubeconfig", str(world.kubeconfig))
+    process = await asyncio.create_subprocess_exec(
+        str(PROGRAM), *words, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=_own_terminal
+    )
+    os.close(theirs)
+    seen: list[bytes] = []
+    reading = asyncio.create_task(asyncio.to_thread(_read_all, ours, seen))
+    question = f"Suspend 1 source of namespace '{brake}'; 1 other not changed? [y/N] "
+    await until(lambda: question.encode() in b"".join(seen))
+    os.write(ours, answer)
+    assert await process.wait() == code
+    await reading
+    os.close(ours)
+    assert await suspended(cluster, brake) == [code == 0, True]
+
+
+def _own_terminal() -> None:
+    """Let Ctrl-C on the terminal reach the program."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 async def test_who_resumes_what_goes_on_is_told(started: Start, name: str) -> None:
     done = await ended(await started("resume", name))
     assert (done.code, done.err) == (0, f"gitops/{name} was not suspended\n")
@@ -506,8 +591,9 @@ async def test_a_number_that_is_not_there_changes_nothing(
     done = await ended(await started("rollback", name, "9", "--reason", "x"))
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines() == [
-        "error[no-such-revision]: the history has no revision 9 before the one that runs",
+        "error[no-such-revision]: the history has no revision 9",
         "  hint: there are:",
+        "    0  main@1a1a1a1  Healthy  Add the cart",
         "    1  main@2b2b2b2  Healthy  Paint it blue",
         "    2  main@3c3c3c3  Degraded  Begin",
     ]

@@ -3,6 +3,9 @@ The history of a source, the numbers of its revisions, and the pin for a rollbac
 
 The history lists attempts, newest first. Counting begins at the running revision, which is 0; 1 is
 the one before it. A revision that never ran has no number, and one that ran twice has one.
+
+Without a number, a rollback goes to the newest revision before the one that was attempted last that
+was healthy. That may be the running one: a revision of which a part failed never ran as a whole.
 """
 
 import re
@@ -13,12 +16,14 @@ from typing import Any
 from kro_gitops.errors import UserError
 from kro_gitops.inspect.views.instances import first_line, text_at
 from kro_gitops.inspect.views.sources import commit_of, short_revision, whole
+from kro_gitops.source.plan.status import HEALTHY_RESULTS
 from kro_gitops.tracking.workload_health import mapping
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 
 _FULL = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _PART = re.compile("[0-9a-f]{7,63}")
+_NUMBER = re.compile("[0-9]{1,4}")  # more digits are those of a commit
 _NEVER_RAN = "Failed"
 _MARKS = (("created", "+"), ("changed", "~"), ("pruned", "-"), ("failed", "!"))
 
@@ -46,6 +51,16 @@ class Attempt:
     def commit(self) -> str:
         """Return the commit in full."""
         return commit_of(self.revision)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Return True if all of it was applied, and was healthy as far as the source waits."""
+        return self.result in HEALTHY_RESULTS
+
+    @property
+    def outcome(self) -> str:
+        """Return how it ended, as part of a sentence."""
+        return f"ended as {self.result}" if self.result else "was not finished"
 
 
 def attempts(source: KubeObject) -> tuple[Attempt, ...]:
@@ -79,22 +94,59 @@ def attempts(source: KubeObject) -> tuple[Attempt, ...]:
     return tuple(numbered)
 
 
-def commit_before(source: KubeObject, number: int) -> str:
-    """Return the commit of a number; the error for an unknown one lists the history."""
-    listed = [each for each in attempts(source) if each.number]
-    found = next((each.commit for each in listed if each.number == number), None)
+def last_healthy(source: KubeObject) -> Attempt:
+    """
+    Return the newest healthy attempt before the revision that was attempted last.
+
+    What is older than the first attempt at that revision comes first, so that repeated rollbacks go
+    further back and not forth.
+    """
+    listed = attempts(source)
+    latest = commit_of(text_at(source, "status", "lastAttemptedRevision"))
+    latest = latest or (listed[0].commit if listed else "")
+    commits = [each.commit for each in listed]
+    start = len(commits) - commits[::-1].index(latest) if latest in commits else 0
+    others = (each for each in listed if each.commit != latest)
+    found = next((each for each in (*listed[start:], *others) if each.is_healthy), None)
+    if found is None:
+        raise UserError(
+            "no-healthy-revision",
+            "the history has no healthy revision before the one that was attempted last",
+            hint=f"{_there_are(listed)}\nname one to roll back to it all the same",
+        )
+    return found
+
+
+def named_commit(source: KubeObject, text: str) -> str:
+    """Return the commit of a number or a revision; the error for an unknown one lists the rest."""
+    if _NUMBER.fullmatch(text):
+        return _numbered(source, int(text)).commit
+    return commit_named(source, text)
+
+
+def _numbered(source: KubeObject, number: int) -> Attempt:
+    listed = attempts(source)
+    found = next((each for each in listed if each.number == number), None)
     if found is None:
         raise UserError(
             "no-such-revision",
-            f"the history has no revision {number} before the one that runs",
-            hint=_there_are(listed),
+            f"the history has no revision {number}",
+            hint=_there_are([each for each in listed if each.number is not None]),
+        )
+    if number == 0 and not found.is_healthy:
+        name = short_revision(found.revision)
+        raise UserError(
+            "no-healthy-revision",
+            f"revision 0, {name}, was not healthy: it {found.outcome}",
+            hint=f"without a number, rollback goes to the newest healthy revision; "
+            f"to stay at this one all the same, name its commit: {found.commit[:12]}",
         )
     return found
 
 
 def commit_named(source: KubeObject, text: str) -> str:
-    """Return the commit of a full id, or of the start of one in the history."""
-    start = text.lower()
+    """Return the commit of a full id, or of a revision or the start of a commit in the history."""
+    start = commit_of(text.lower())
     if _FULL.fullmatch(start):
         return start
     listed = attempts(source)
@@ -106,6 +158,11 @@ def commit_named(source: KubeObject, text: str) -> str:
             hint=f"{_there_are(listed)}\nany other commit is named in full",
         )
     return found.pop()
+
+
+def attempt_at(source: KubeObject, commit: str) -> Attempt | None:
+    """Return the newest attempt at a commit."""
+    return next((each for each in attempts(source) if each.commit == commit), None)
 
 
 def _there_are(listed: "tuple[Attempt, ...] | list[Attempt]") -> str:
@@ -129,5 +186,10 @@ class Reason:
 def pin(commit: str, reason: Reason) -> dict[str, Any]:
     """Return the merge patch that pins a source; it replaces an older pin."""
     expires = format_time(reason.expires) if reason.expires else None
-    fields = {"commit": commit, "reason": reason.text, "by": reason.by or None, "expires": expires}
+    fields = {
+        "commit": commit,
+        "reason": reason.text or None,
+        "by": reason.by or None,
+        "expires": expires,
+    }
     return {"spec": {"pin": fields}}

@@ -32,6 +32,9 @@ SUSPENDED = "Suspended"
 
 MOST_LISTED = 20
 MOST_HISTORY = 10
+# The results of a revision to which a source can go back; Applied: it does not wait for health.
+HEALTHY_RESULTS = ("Healthy", "Applied")
+_KEPT_HEALTHY = 2  # revisions to go back to that stay listed, however many failed since
 _LONGEST = 2000  # characters of a message
 
 
@@ -163,7 +166,18 @@ def with_run(history: Iterable[Mapping[str, Any]], run: Run) -> list[Mapping[str
         for each in history
         if (each.get("revision"), each.get("started")) != (run.revision, run.started)
     ]
-    return [run.to_json(), *rest][:MOST_HISTORY]
+    return kept_runs([run.to_json(), *rest])
+
+
+def kept_runs(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the newest runs, and with them the last healthy ones, to which a source can return."""
+    healthy = [at for at, run in enumerate(history) if run.get("result") in HEALTHY_RESULTS]
+    kept = set(healthy[:_KEPT_HEALTHY])
+    for at in range(len(history)):
+        if len(kept) >= MOST_HISTORY:
+            break
+        kept.add(at)
+    return [history[at] for at in sorted(kept)]
 
 
 def ready_condition(result: SyncResult, revision: str) -> tuple[str, str, str]:

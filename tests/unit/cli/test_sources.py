@@ -52,18 +52,15 @@ def test_what_is_no_duration(text: str) -> None:
         (("sync", "a/b/c"), "argument SOURCE: 'a/b/c' is not NAME or NAMESPACE/NAME"),
         (("sync", "a/b", "-n", "c"), "SOURCE is in namespace 'a', but -n is 'c'"),
         (("sync", "a", "--timeout", "soon"), "argument --timeout: 'soon' is not a duration"),
-        (("rollback", "a"), "--reason TEXT is required"),
-        (("rollback", "a", "--reason", "  "), "--reason TEXT is required"),
-        (("rollback", "a", "0", "--reason", "x"), "argument N: '0' is not a whole number above 0"),
-        (
-            ("rollback", "a", "1", "--to", "b", "--reason", "x"),
-            "N and --to COMMIT cannot",
-        ),
+        (("rollback", "a", "1", "--to", "b"), "REVISION and --to COMMIT cannot"),
         (
             ("rollback", "a", "--undo", "--reason", "x"),
-            "--undo cannot be used with N, --to",
+            "--undo cannot be used with REVISION, --to",
         ),
-        (("rollback", "a", "--undo", "2"), "--undo cannot be used with N, --to"),
+        (("rollback", "a", "--undo", "2"), "--undo cannot be used with REVISION, --to"),
+        (("suspend",), "SOURCE is missing: name a source, or give --all"),
+        (("resume", "a", "--all"), "SOURCE and --all cannot be used together"),
+        (("suspend", "a", "-A"), "-A needs --all"),
         (("history", "a", "-o", "wide"), "argument -o/--output: invalid choice: 'wide'"),
     ],
 )
@@ -74,7 +71,7 @@ def test_a_wrong_command_line(words: tuple[str, ...], message: str) -> None:
     assert f"Try 'kro-gitops {words[0]} --help'." in done.err
 
 
-@pytest.mark.parametrize("verb", ["sync", "suspend", "resume", "history"])
+@pytest.mark.parametrize("verb", ["sync", "suspend", "resume", "history", "rollback"])
 def test_without_a_cluster_nothing_is_done(verb: str) -> None:
     done = run(verb, "shop")
     assert (done.code, done.out) == (1, "")

@@ -9,8 +9,9 @@ from kro_gitops.errors import UserError
 from kro_gitops.inspect.views.source_history import (
     Reason,
     attempts,
-    commit_before,
     commit_named,
+    last_healthy,
+    named_commit,
     pin,
 )
 from kube_objects.refs import KubeObject
@@ -73,30 +74,103 @@ def test_an_attempt_says_what_it_did() -> None:
 PAST = source(A, (A, "Healthy"), (B, "Healthy"), (D, "Failed"), (C, "Healthy"))
 
 
+def attempted(commit: str, found: KubeObject) -> KubeObject:
+    found["status"]["lastAttemptedRevision"] = f"main@sha1:{commit}"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("found", "commit"),
+    [
+        pytest.param(
+            attempted(A, source(B, (A, "Failed"), (B, "Healthy"), (C, "Healthy"))),
+            B,
+            id="the running one, after a revision of which a part failed",
+        ),
+        pytest.param(
+            attempted(A, source(A, (A, "Degraded"), (B, "Healthy"), (C, "Healthy"))),
+            B,
+            id="the one before a degraded one",
+        ),
+        pytest.param(
+            attempted(A, source(A, (A, "Healthy"), (B, "Degraded"), (C, "Healthy"))),
+            C,
+            id="the one before a healthy one whose fault nobody sees but its users",
+        ),
+        pytest.param(
+            attempted(A, source(B, (A, ""), (D, "Failed"), (B, "Healthy"))),
+            B,
+            id="the running one, while the next is applied",
+        ),
+        pytest.param(
+            attempted(B, source(B, (B, "Healthy"), (A, "Healthy"), (B, "Healthy"), (C, "Applied"))),
+            C,
+            id="further back after a rollback, not forth to what was left",
+        ),
+        pytest.param(
+            attempted(A, source(A, (A, "Healthy"), (B, "Healthy"), (A, "Healthy"), (C, "Failed"))),
+            B,
+            id="forth if nothing further back was healthy",
+        ),
+        pytest.param(
+            attempted(D, source(A, (A, "Healthy"), (B, "Healthy"))),
+            A,
+            id="the newest, if the one attempted is not listed yet",
+        ),
+    ],
+)
+def test_a_rollback_goes_to_the_newest_healthy_revision(found: KubeObject, commit: str) -> None:
+    assert last_healthy(found).commit == commit
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(attempted(A, source(A, (A, "Healthy"))), id="one revision"),
+        pytest.param(attempted(A, source(A, (A, "Degraded"), (B, "Degraded"))), id="none healthy"),
+        pytest.param({}, id="no status"),
+    ],
+)
+def test_without_a_healthy_revision_there_is_none_to_go_back_to(found: KubeObject) -> None:
+    with pytest.raises(UserError) as raised:
+        last_healthy(found)
+    assert raised.value.code == "no-healthy-revision"
+
+
 def test_commits_by_number() -> None:
-    assert (commit_before(PAST, 1), commit_before(PAST, 2)) == (B, C)
+    assert [named_commit(PAST, text) for text in ("0", "1", "2")] == [A, B, C]
+
+
+def test_the_running_revision_is_named_only_if_it_was_healthy() -> None:
+    with pytest.raises(UserError) as raised:
+        named_commit(source(A, (A, "Degraded"), (B, "Healthy")), "0")
+    assert raised.value.message == (
+        "revision 0, main@1a1a1a1, was not healthy: it ended as Degraded"
+    )
+    assert raised.value.hint.endswith("name its commit: 1a1a1a1a1a1a")
+
+
+def test_an_earlier_revision_may_be_named_whatever_came_of_it() -> None:
+    assert named_commit(source(A, (A, "Healthy"), (B, "Degraded")), "1") == B
 
 
 def test_a_number_that_is_not_there_says_what_is() -> None:
     with pytest.raises(UserError) as raised:
-        commit_before(PAST, 3)
+        named_commit(PAST, "3")
     assert raised.value.code == "no-such-revision"
     assert raised.value.hint.split("\n    ")[1:] == [
+        "0  main@1a1a1a1  Healthy",
         "1  main@2b2b2b2  Healthy",
         "2  main@3c3c3c3  Healthy",
     ]
-
-
-def test_nothing_to_go_back_to() -> None:
-    with pytest.raises(UserError) as raised:
-        commit_before(source(A, (A, "Healthy")), 1)
-    assert raised.value.hint == "there is no other one"
 
 
 @pytest.mark.parametrize(
     ("text", "commit"),
     [
         pytest.param(D[:7], D, id="the start of one in the history"),
+        pytest.param(f"main@{D[:7]}", D, id="as the history shows it"),
+        pytest.param(f"main@sha1:{D}", D, id="as the status has it"),
         pytest.param("5e" * 20, "5e" * 20, id="any other in full"),
         pytest.param(("5E" * 20), "5e" * 20, id="in capitals"),
         pytest.param("6f" * 32, "6f" * 32, id="a SHA-256"),

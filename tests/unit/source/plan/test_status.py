@@ -120,3 +120,11 @@ def test_a_run_replaces_what_was_said_of_it_and_old_ones_go() -> None:
         history = with_run(history, Run(f"r{number}", f"t{number}"))
     assert len(history) == MOST_HISTORY
     assert history[0]["revision"] == "r19"
+
+
+def test_the_last_healthy_runs_stay_listed_however_many_failed_since() -> None:
+    history = [Run(f"good{n}", "t", result="Healthy").to_json() for n in (2, 1)]
+    for number in range(30):
+        history = with_run(history, Run(f"bad{number}", f"t{number}", result="Failed"))
+    assert len(history) == MOST_HISTORY
+    assert [each["revision"] for each in history[-3:]] == ["bad22", "good2", "good1"]
