@@ -224,7 +224,10 @@ def tree_arguments(parser: argparse.ArgumentParser) -> None:
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `explain`."""
     parser.add_argument(
-        "target", type=full_target, metavar="KIND/NAME", help="the instance, or rgd/NAME"
+        "target",
+        type=full_target,
+        metavar="KIND/NAME",
+        help="the instance, rgd/NAME or source/NAME",
     )
     _add_output(parser, "text", "json", "yaml")
     _add_cluster(parser)

@@ -7,6 +7,7 @@ What a verb cannot do without raises if it cannot be read; the rest is left out 
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from kro_gitops.control.lease import LEASE_NAME
 from kro_gitops.engine.applyset import GroupKind, parse_inventory
 from kro_gitops.engine.kinds import DEFINITION_KIND
 from kro_gitops.errors import NotServed, UserError
@@ -24,7 +25,7 @@ from kro_gitops.kube.api import Reader, Resource, Selection
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Forbidden
 from kro_gitops.metadata import GITOPS_GROUP, INSTANCE_ID, SOURCE_NAME
-from kro_gitops.source.kinds import SOURCE_INVENTORY_KIND
+from kro_gitops.source.kinds import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kro_gitops.tracking.workload_health import mapping
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -32,6 +33,7 @@ from kube_objects.yaml_writer import to_yaml
 
 EVENT = Kind("", "v1", "Event")
 POD = Kind("", "v1", "Pod")
+_LEASE = Kind("coordination.k8s.io", "v1", "Lease")
 _DATA = (Kind("", "v1", "Secret"), Kind("", "v1", "ConfigMap"))  # without a status
 _MAX_IN_SELECTOR = 50
 _MAX_LABEL = 63
@@ -117,6 +119,31 @@ class Reading:
             return await self._cluster.find(ObjectRef(resource.kind, place, name))
         except Forbidden as error:
             raise rejected(error, Permission("get", resource, place)) from None
+
+    async def sources(self) -> list[KubeObject]:
+        """Return all sources that may be read; none where the kind is not served."""
+        try:
+            return list((await self._cluster.list(Selection(GIT_SOURCE_KIND))).items)
+        except (Forbidden, NotServed):
+            return []
+
+    async def source(self, namespace: str, name: str) -> KubeObject | None:
+        """Return a source; None if it does not exist, an empty object if it may not be read."""
+        try:
+            return await self._cluster.find(ObjectRef(GIT_SOURCE_KIND, namespace, name))
+        except NotServed:
+            return None
+        except Forbidden as error:
+            self._note(error.message)
+            return {}
+
+    async def leases(self) -> list[KubeObject]:
+        """Return the Leases of controllers, as far as they may be read."""
+        selection = Selection(_LEASE, fields=f"metadata.name={LEASE_NAME}")
+        try:
+            return list((await self._cluster.list(selection)).items)
+        except (Forbidden, NotServed):
+            return []  # most users may not: the answer is complete without them
 
     async def inventories(self, source: KubeObject) -> list[KubeObject]:
         """Return the inventories of a source."""

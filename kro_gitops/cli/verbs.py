@@ -263,15 +263,23 @@ exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
         tree_arguments,
     ),
     "explain": Verb(
-        "explain the status of an instance, and what to do about it",
-        "Explain the status of an instance: definition, conditions, blocking child, next steps.",
+        "explain the status of an instance, a definition or a source, and what to do about it",
+        """\
+Explain the status of an instance, a definition or a source: cause, next commands, details.
+
+An object is healthy only if it is also what git says: not if its source rejected the version in
+git, is pinned or suspended, or cannot read git; nor if its definition is broken, deleted or older
+than git, a child is not healthy, or no controller runs.
+""",
         """\
 examples:
   kro-gitops explain webapp/front -n shop
   kro-gitops explain webapps.kro.run/front -n shop -o json
   kro-gitops explain rgd/webapp
+  kro-gitops explain source/shop -n gitops
 
-exit codes: 0 healthy, 1 not healthy or not readable, 64 wrong command line
+exit codes: 0 healthy and what git says, 1 not, or not found or not readable,
+            64 wrong command line
 """,
         explain_arguments,
     ),

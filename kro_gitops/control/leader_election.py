@@ -21,7 +21,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Protocol
 
-from kro_gitops.control.lease import LeaseRecord, ObservedRecord, new_lease
+from kro_gitops.control.lease import LEASE_NAME, LeaseRecord, ObservedRecord, new_lease
 from kube_objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class ElectionConfig:
 
     identity: str
     namespace: str
-    name: str = "controller.kro.run"
+    name: str = LEASE_NAME
     duration: int = 15
     renew_deadline: float = 10.0
     retry_period: float = 2.0

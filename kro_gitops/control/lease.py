@@ -15,6 +15,7 @@ from kube_objects.times import format_micro_time, parse_time
 
 API_VERSION = "coordination.k8s.io/v1"
 KIND = "Lease"
+LEASE_NAME = "controller.kro.run"  # kro's: only one of the two controllers leads
 
 _NO_HOLDER = ""
 

@@ -241,6 +241,15 @@ def test_an_instance_that_is_not_worked_on(name: str, step: str, shop: Shop) -> 
     assert done.json["next"][0].startswith(step)
 
 
+def test_an_instance_of_a_definition_that_has_gone_is_not_healthy(shop: Shop) -> None:
+    done = shop.ask("explain", "stall/stall-00", "-n", "market")
+    assert done.code == 1
+    assert done.out.splitlines()[0] == (
+        "Stall market/stall-00: no definition defines its kind (any more), so it is not reconciled"
+    )
+    assert "1. apply the definition again, or delete the instance" in done.out
+
+
 def test_a_definition_is_explained(shop: Shop) -> None:
     done = shop.ask("explain", "rgd/broken")
     assert done.code == 1

@@ -85,7 +85,7 @@ INSTANCE_ADVICE = (
         "NotReady",
         "waiting for node",
         "a child exists, and does not fulfil `readyWhen` yet",
-        "see what the child waits for: its health, pods and events are above",
+        "see what the child waits for: its health, pods and events are below",
     ),
     _row(
         "NotReady",

@@ -19,4 +19,4 @@ def test_an_instance_is_in_one_namespace() -> None:
 
 
 def test_the_help_says_what_the_exit_code_means() -> None:
-    assert "exit codes: 0 healthy, 1 not healthy" in run("explain", "--help").out
+    assert "exit codes: 0 healthy and what git says, 1 not" in run("explain", "--help").out

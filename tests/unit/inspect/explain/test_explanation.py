@@ -113,13 +113,15 @@ def test_a_healthy_instance_is_one_paragraph() -> None:
     )
 
 
-def test_a_healthy_instance_with_an_ailing_child_says_so() -> None:
+def test_a_ready_instance_with_an_unhealthy_child_is_not_healthy() -> None:
     found = explained(tree(HEALTHY, leaf("web", deployment("web", 0))))
-    assert found.is_healthy
-    assert found.headline.endswith(
-        "But Deployment/web is Progressing (0 of 1 replicas available), "
-        "and no readyWhen waits for it."
+    assert not found.is_healthy
+    assert found.headline == (
+        "Kiosk town/corner is ready, but Deployment/web is Progressing, "
+        "and no readyWhen waits for it"
     )
+    assert found.cause == ("Deployment/web: Progressing: 0 of 1 replicas available",)
+    assert found.steps == ("look closer: kubectl describe deployment/web -n town",)
 
 
 def test_an_instance_without_conditions_can_be_healthy() -> None:
@@ -136,7 +138,7 @@ def test_the_child_in_the_way_is_the_innermost() -> None:
         tree(inner, web, node="sub"),
     )
     assert blockers(root) == [web]
-    assert blockers(tree(HEALTHY, web)) == []
+    assert blockers(tree(HEALTHY, tree(HEALTHY, web, node="sub"))) == [web]
 
 
 def test_a_child_that_kro_waits_for_is_in_the_way_even_if_it_looks_healthy() -> None:
