@@ -39,9 +39,10 @@ standard error.
 | 64 | the command line is wrong |
 | 130 | stopped by Ctrl-C |
 
-`kro-gitops --version` prints the version, `kro-gitops VERB --help` the help below. Colours are used
-on a terminal only, and not with `NO_COLOR` or `--no-color`. A table on a terminal fits its width;
-in a pipe every row is one line.
+`kro-gitops version` prints the version, `kro-gitops help VERB` or `kro-gitops VERB --help` the
+help below. Verbs and options that are misspelt get a suggestion. Colours are used on a terminal
+only, and not with `NO_COLOR` or `--no-color`. A table on a terminal fits its width; in a pipe every
+row is one line.
 """
 
 _SETTINGS_HEAD = """\

@@ -205,6 +205,16 @@ def get_arguments(parser: argparse.ArgumentParser) -> None:
         "of an RGD; sources: NAME or NAMESPACE/NAME",
     )
     _add_output(parser, "text", "wide", "json", "yaml", "name")
+    parser.add_argument(
+        "-l",
+        "--selector",
+        default="",
+        metavar="SELECTOR",
+        help="list only objects with these labels, such as team=shop,tier!=test",
+    )
+    parser.add_argument(
+        "-w", "--watch", action="store_true", help="go on and print each row that changes"
+    )
     _add_cluster(parser, all_namespaces=True)
 
 
@@ -218,6 +228,12 @@ def tree_arguments(parser: argparse.ArgumentParser) -> None:
         help="the instance, or source/NAME; KIND alone for all of a kind (default: all instances)",
     )
     _add_output(parser, "text", "json", "yaml")
+    parser.add_argument(
+        "-w",
+        "--watch",
+        action="store_true",
+        help="go on and show changes: in place on a terminal, elsewhere as another tree",
+    )
     _add_cluster(parser, all_namespaces=True)
 
 
@@ -306,6 +322,11 @@ def rollback_arguments(parser: argparse.ArgumentParser) -> None:
 def completion_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `completion`."""
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
+
+
+def version_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `version`."""
+    _add_output(parser, "text", "json")
 
 
 def _add_definition(parser: argparse.ArgumentParser) -> None:

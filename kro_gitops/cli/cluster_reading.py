@@ -63,14 +63,18 @@ class Reading:
         """Return what could not be read."""
         return tuple(self._notes)
 
-    async def definitions(self) -> list[KubeObject]:
-        """Return all definitions."""
-        return await self.own(DEFINITION_KIND)
+    def over(self, cluster: Reader) -> "Reading":
+        """Return a reading of the same cluster that has no notes yet."""
+        return Reading(cluster, self._discovery)
 
-    async def own(self, kind: Kind, namespace: str = "") -> list[KubeObject]:
+    async def definitions(self, labels: str = "") -> list[KubeObject]:
+        """Return all definitions, or those that match a label selector."""
+        return await self.own(DEFINITION_KIND, labels=labels)
+
+    async def own(self, kind: Kind, namespace: str = "", labels: str = "") -> list[KubeObject]:
         """Return all objects of a kind of kro or of kro-gitops; raise if it is not served."""
         try:
-            return list((await self._cluster.list(Selection(kind, namespace))).items)
+            return list((await self._cluster.list(Selection(kind, namespace, labels))).items)
         except NotServed:
             raise _not_installed(kind) from None
         except Forbidden as error:
@@ -102,9 +106,11 @@ class Reading:
         kinds = await self._discovery.kinds()
         return [Offer(await self._discovery.resource_of(kind)) for kind in kinds]
 
-    async def objects(self, offers: Sequence[Offer], namespace: str) -> list[KubeObject]:
+    async def objects(
+        self, offers: Sequence[Offer], namespace: str, labels: str = ""
+    ) -> list[KubeObject]:
         """Return the objects of kinds, in a namespace or, if it is empty, in all."""
-        selections = [Selection(each.resource.kind, namespace) for each in offers]
+        selections = [Selection(each.resource.kind, namespace, labels) for each in offers]
         return _flat(await asyncio.gather(*map(self._list_or_note, selections)))
 
     async def count(self, offer: Offer) -> int:

@@ -8,14 +8,13 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from signal import SIGINT, SIGPIPE
 
 from kro_gitops.cli.exit_codes import KILLED_BY, PROBLEMS
-from kro_gitops.cli.verbs import VERBS, build_parser
+from kro_gitops.cli.verbs import build_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,12 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in arguments if not word.startswith("-")), None)
-    parser = build_parser(verb)
-    if verb is not None and verb not in VERBS:
-        near = get_close_matches(verb, VERBS, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(VERBS)}"
-        parser.error(f"argument VERB: invalid choice: '{verb}' ({hint})")
-    args = parser.parse_args(arguments)
+    args = build_parser(verb).parse_args(arguments)
     try:
         code: int = import_module(f"kro_gitops.cli.{args.verb}").run(args)
         sys.stdout.flush()

@@ -6,11 +6,13 @@ is, and has been made printable before.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -57,6 +59,25 @@ def print_table(header: Sequence[str], lines: Sequence[Row]) -> None:
     )
     console.width = max(console.width, least + GAP * len(names))
     console.print(table)
+
+
+@contextmanager
+def in_place(header: Sequence[str], lines: Callable[[], Sequence[Row]]) -> Iterator[None]:
+    """Show rows on standard output for a while, drawn again every second; the last ones stay."""
+    console = console_for(sys.stdout)
+
+    def view() -> RenderableType:
+        rows = lines()
+        return live_table(header, rows, console.width - 1) if rows else Text()
+
+    with Live(
+        get_renderable=view,
+        console=console,
+        refresh_per_second=1,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ):
+        yield
 
 
 def live_table(header: Sequence[str], lines: Sequence[Row], width: int) -> Table:

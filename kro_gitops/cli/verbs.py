@@ -6,8 +6,9 @@ fast. `cli.main` imports the module of the verb that was asked for and calls its
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from kro_gitops import __version__
@@ -28,6 +29,7 @@ from kro_gitops.cli.arguments import (
     sync_arguments,
     tree_arguments,
     validate_arguments,
+    version_arguments,
     why_arguments,
 )
 from kro_gitops.cli.exit_codes import WRONG_USAGE
@@ -37,7 +39,7 @@ examples:
   kro-gitops validate .
   kro-gitops render rgds/ instances/team-shop/ --instance shop/front
 
-`kro-gitops VERB --help` shows the options of a verb.
+`kro-gitops help VERB` shows the options of a verb.
 """
 
 
@@ -63,9 +65,49 @@ class Parser(argparse.ArgumentParser):
         finally:
             self._is_parsing = False
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse a whole command line; an option that the verb does not have gets a suggestion."""
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser = self._parser_of(getattr(parsed, "verb", None))
+            parser.error(unrecognized(unknown, parser._option_string_actions))
+        return parsed
+
+    def _parser_of(self, verb: str | None) -> argparse.ArgumentParser:
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and verb in action.choices:
+                found: argparse.ArgumentParser = action.choices[verb]
+                return found
+        return self
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = suggestion(str(value), map(str, action.choices))
+            text = (
+                f"invalid choice: {value!r} ({hint or 'choose from ' + ', '.join(action.choices)})"
+            )
+            raise argparse.ArgumentError(action, text)
+
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the command line and how to get help."""
         self.exit(WRONG_USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return `did you mean …?` with the most similar of the known words, or nothing."""
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else ""
+
+
+def unrecognized(words: Sequence[str], options: Collection[str]) -> str:
+    """Return the message for arguments that a verb does not have."""
+    hints = [
+        hint
+        for name in (word.partition("=")[0] for word in words if word.startswith("-"))
+        if (hint := suggestion(name, options))
+    ]
+    text = f"unrecognized arguments: {' '.join(words)}"
+    return f"{text} ({' '.join(hints)})" if hints else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +136,13 @@ def build_parser(verb: str | None = None) -> Parser:
         if verb in (name, "*"):
             declared.configure(sub)
     return parser
+
+
+def help_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `help`."""
+    parser.add_argument(
+        "topic", nargs="?", choices=tuple(VERBS), metavar="VERB", help="the verb (default: all)"
+    )
 
 
 VERBS = {
@@ -238,6 +287,9 @@ examples:
   kro-gitops get instances webapp/front -n shop -o yaml
   kro-gitops get revisions webapp
   kro-gitops get sources -A -o wide
+  kro-gitops get instances -A -l team=shop -w
+
+With -w, a row is printed again when it changes, until Ctrl-C.
 
 exit codes: 0 listed, 1 not found or not readable, 64 wrong command line
 """,
@@ -257,6 +309,7 @@ examples:
   kro-gitops tree -A
   kro-gitops tree webapp -n shop -o json
   kro-gitops tree source/shop -n gitops
+  kro-gitops tree -A -w
 
 exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
 """,
@@ -400,5 +453,25 @@ examples:
   kro-gitops completion fish > ~/.config/fish/completions/kro-gitops.fish
 """,
         completion_arguments,
+    ),
+    "version": Verb(
+        "print the version, and that of kro it is compatible with",
+        "Print the version of kro-gitops, and the version of kro that it is compatible with.",
+        """\
+examples:
+  kro-gitops version
+  kro-gitops version -o json
+""",
+        version_arguments,
+    ),
+    "help": Verb(
+        "print the help of a verb",
+        "Print the help of a verb, as `kro-gitops VERB --help` does, or the list of verbs.",
+        """\
+examples:
+  kro-gitops help
+  kro-gitops help run
+""",
+        help_arguments,
     ),
 }

@@ -4,7 +4,10 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator
+import signal
+import subprocess
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -13,13 +16,27 @@ import pytest
 import yaml
 
 from kro_gitops.cli.verbs import VERBS
-from tests.command import Outcome, run
+from kro_gitops.kube.api import MergePatch
+from kube_objects.refs import ObjectRef
+from tests.command import PROGRAM, Outcome, run
 from tests.connection import connect
-from tests.e2e.shop import STALLS, Builder, install, populate
+from tests.e2e.shop import (
+    HEALTHY,
+    STALLS,
+    STATUS,
+    WEBAPP,
+    Builder,
+    install,
+    not_ready,
+    obj,
+    populate,
+)
 from tools.cluster.parts import ToolError
 from tools.cluster.targets import may_be_missing, started_plane
 
 pytestmark = pytest.mark.timeout(120)
+
+Change = Callable[[Builder, ObjectRef], Awaitable[None]]
 
 _EXAMPLE = re.compile(r"^  kro-gitops (.*)$", re.MULTILINE)
 
@@ -287,10 +304,131 @@ def test_the_context_says_which_namespace(shop: Shop, tmp_path: Path) -> None:
         command
         for verb in ("get", "tree", "explain")
         for command in _EXAMPLE.findall(VERBS[verb].examples)
-        if "source" not in command  # those are carried out in tests/e2e/test_source_verbs
+        # Those with sources are carried out in tests/e2e/test_source_verbs, and --watch below.
+        if "source" not in command and not command.endswith(" -w")
     ],
 )
 def test_an_example_of_the_help_works(command: str, shop: Shop) -> None:
     done = shop.ask(*command.split())
     assert (done.code, done.err) == (0, "")
     assert done.out
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """A verb with `--watch`, and the file it prints to."""
+
+    process: subprocess.Popen[bytes]
+    file: Path
+
+    @property
+    def lines(self) -> list[str]:
+        return self.file.read_text("utf-8").splitlines()
+
+    def until(self, *words: str, within: float = 30.0) -> str:
+        """Return the first line that has all the words, as soon as it is printed."""
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            for line in self.lines:
+                if all(word in line for word in words):
+                    return line
+            assert self.process.poll() is None, self.lines
+            time.sleep(0.1)
+        pytest.fail(f"{words} did not come after {self.lines}")
+
+
+@pytest.fixture
+def watching(shop: Shop, tmp_path: Path) -> Iterator[Callable[..., Watching]]:
+    """Give a function that starts a verb with `--watch`; at the end Ctrl-C stops each cleanly."""
+    started: list[Watching] = []
+
+    def start(*words: str) -> Watching:
+        command: list[str | Path] = [PROGRAM, *words, "--watch"]
+        command += ["--kubeconfig", shop.kubeconfig]
+        file = tmp_path / f"watch-{len(started)}"
+        with file.open("wb") as stream:
+            process = subprocess.Popen(command, stdout=stream, stderr=stream)
+        started.append(Watching(process, file))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.send_signal(signal.SIGINT)
+        assert each.process.wait(30) == 130
+        assert "Traceback" not in each.file.read_text("utf-8")
+
+
+async def _change(shop: Shop, name: str, *changes: Change) -> None:
+    """Create an instance, change it or delete it, one after the other."""
+    async with connect(shop.kubeconfig) as connection:
+        for change in changes:
+            await change(Builder(connection.client), ObjectRef(WEBAPP, "shop", name))
+
+
+async def _create(build: Builder, ref: ObjectRef) -> None:
+    labels = {"team": "watched"}
+    made = obj(WEBAPP, ref.name, ref.namespace, metadata={"labels": labels})
+    await build.make(made, not_ready("NotReady", "no Pod runs"))
+
+
+async def _become_ready(build: Builder, ref: ObjectRef) -> None:
+    await build.cluster.patch(ref, MergePatch({"status": HEALTHY}), STATUS)
+
+
+async def _delete(build: Builder, ref: ObjectRef) -> None:
+    await build.cluster.delete(ref)
+
+
+def test_a_selector_lists_only_objects_with_its_labels(shop: Shop) -> None:
+    words = ("get", "instances", "-n", "shop", "-o", "name")
+    asyncio.run(_change(shop, "labelled", _create))
+    try:
+        assert shop.ask(*words, "-l", "team=watched").out == "webapp.kro.run/labelled\n"
+        assert "labelled" not in shop.ask(*words, "--selector", "team!=watched").out
+    finally:
+        asyncio.run(_change(shop, "labelled", _delete))
+    nothing = shop.ask("get", "rgds", "-l", "team=nobody")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert nothing.err == "there are no definitions in this cluster with labels 'team=nobody'\n"
+
+
+def test_a_selector_that_is_wrong_is_an_error(shop: Shop) -> None:
+    done = shop.ask("get", "instances", "-n", "shop", "-l", "a in b")
+    assert (done.code, done.out) == (1, "")
+    assert "error[" in done.err
+
+
+def test_watching_a_list_prints_rows_that_are_new_changed_and_gone(
+    shop: Shop, watching: Callable[..., Watching]
+) -> None:
+    seen = watching("get", "instances", "-n", "shop", "-l", "team=watched")
+    seen.until("there are no instances in namespace 'shop' with labels 'team=watched'")
+    asyncio.run(_change(shop, "moving", _create))
+    assert columns(seen.until("KIND"))[:3] == ["KIND", "NAMESPACE", "NAME"]
+    seen.until("WebApp", "moving", "IN_PROGRESS")
+    asyncio.run(_change(shop, "moving", _become_ready))
+    seen.until("WebApp", "moving", "ACTIVE")
+    asyncio.run(_change(shop, "moving", _delete))
+    seen.until("WebApp", "moving", "deleted")
+    assert not any("front" in line for line in seen.lines)
+
+
+def test_watching_a_tree_prints_it_again_when_it_changes(
+    shop: Shop, watching: Callable[..., Watching]
+) -> None:
+    asyncio.run(_change(shop, "growing", _create))
+    try:
+        seen = watching("tree", "webapp/growing", "-n", "shop")
+        seen.until("WebApp/growing in shop", "Progressing")
+        asyncio.run(_change(shop, "growing", _become_ready))
+        seen.until("WebApp/growing in shop", "Healthy")
+        assert seen.lines.count("") == 1
+    finally:
+        asyncio.run(_change(shop, "growing", _delete))
+
+
+@pytest.mark.parametrize("words", [("get", "rgds"), ("tree",)])
+def test_watching_prints_rows_only(words: tuple[str, ...], shop: Shop) -> None:
+    done = shop.ask(*words, "-w", "-o", "json")
+    assert (done.code, done.out) == (64, "")
+    assert "use -o text" in done.err

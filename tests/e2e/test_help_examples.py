@@ -82,4 +82,4 @@ def test_an_example_of_run_makes_settings(command: str) -> None:
 
 def test_every_verb_has_two_examples_or_more() -> None:
     for verb in VERBS:
-        assert sum(f"kro-gitops {verb} " in command for command in examples()) >= 2, verb
+        assert sum(f"kro-gitops {verb} " in f"{command} " for command in examples()) >= 2, verb

@@ -1,7 +1,9 @@
+import re
 from pathlib import Path
 
 import pytest
 
+from kro_gitops import __version__
 from kro_gitops.cli.verbs import VERBS
 from tests.command import EXAMPLES, run
 
@@ -13,7 +15,8 @@ def test_the_help_of_every_verb_says_what_it_does_and_ends_with_examples(verb: s
     shown = run(verb, "--help")
     assert shown.code == 0
     assert shown.out.startswith(f"usage: kro-gitops {verb} ")
-    assert shown.out.count(f"\n  kro-gitops {verb} ") >= 2 or verb in ("completion", "validate")
+    examples = re.findall(rf"\n  kro-gitops {verb}\b", shown.out)
+    assert len(examples) >= 2 or verb in ("completion", "validate")
     assert "\nexamples:\n" in shown.out
     assert shown.out.index("\nexamples:\n") > shown.out.index("\noptions:\n")
 
@@ -36,8 +39,48 @@ def test_a_typo_in_a_verb_gets_a_suggestion(typed: str, hint: str) -> None:
     assert f"argument VERB: invalid choice: '{typed}' {hint}" in run(typed).err
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("validate", "--strct", "."), "validate: unrecognized arguments: --strct (did you mean "),
+        (("run", "--ephemral=true"), "(did you mean '--ephemeral'?)"),
+        (("run", "-leader-elekt"), "(did you mean '-leader-elect'?)"),
+        (("get", "rgds", "--selctor", "a=b"), "(did you mean '--selector'?)"),
+        (
+            ("get", "instnces"),
+            "argument WHAT: invalid choice: 'instnces' (did you mean 'instances'",
+        ),
+        (("graph", "x.yaml", "-o", "mermad"), "invalid choice: 'mermad' (did you mean 'mermaid'?)"),
+        (("help", "rnu"), "argument VERB: invalid choice: 'rnu' (did you mean 'run'?)"),
+    ],
+)
+def test_a_typo_in_an_option_or_a_value_gets_a_suggestion(
+    words: tuple[str, ...], hint: str
+) -> None:
+    ended = run(*words)
+    assert (ended.code, ended.out) == (64, "")
+    assert hint in ended.err
+
+
+def test_an_option_like_no_other_gets_no_suggestion() -> None:
+    assert "unrecognized arguments: --xyzzy\n" in run("validate", "--xyzzy", ".").err
+
+
 def test_the_version_is_printed() -> None:
     assert run("--version").out.startswith("kro-gitops 0.")
+    assert run("version").out == f"kro-gitops {__version__}, compatible with kro v0.9.4\n"
+    shown = run("version", "-o", "json").json
+    assert shown == {"version": __version__, "kroVersion": "v0.9.4"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_a_verb_is_what_its_option_prints(verb: str) -> None:
+    asked = run("help", verb)
+    assert (asked.code, asked.out) == (0, run(verb, "--help").out)
+
+
+def test_help_alone_lists_the_verbs() -> None:
+    assert run("help").out == run("--help").out
 
 
 @pytest.mark.parametrize(
