@@ -38,6 +38,8 @@ ALLOW_BREAKING_CHANGES = "kro.run/allow-breaking-changes"
 RECONCILE = "kro.run/reconcile"
 ADOPT = "gitops.kro.run/adopt"
 READY_CONDITIONS = "gitops.kro.run/ready-conditions"
+DRIFT_ADDED_FIELDS = "gitops.kro.run/drift-added-fields"
+DRIFT_IGNORE = "gitops.kro.run/drift-ignore"
 
 # Annotations people set on what stands in git.
 WAVE = "gitops.kro.run/wave"

@@ -20,6 +20,7 @@ from kro_gitops.engine.controllers.engine import (
 from kro_gitops.engine.controllers.evaluation_turns import EvaluationLimits
 from kro_gitops.engine.controllers.instances import InstanceSettings
 from kro_gitops.engine.options import Options
+from kro_gitops.engine.plan.drift import DriftRules
 from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.local.repositories import repository_url
 from kro_gitops.settings.settings import Gate, Settings
@@ -48,6 +49,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
             expression=settings.evaluation_limit, instance=settings.instance_evaluation_limit
         ),
         collection_size=settings.rgd_max_collection_size,
+        manual_managers=frozenset(settings.drift_managers),
         reports_all_conditions=Gate.CONDITION_EVENTS in settings.feature_gates,
     )
     return EngineSettings(
@@ -56,6 +58,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
             deletes_crds=settings.allow_crd_deletion,
             keeps_revisions=settings.rgd_max_graph_revisions,
             progress_delay=settings.rgd_progress_requeue_delay,
+            drift=DriftRules(settings.drift_added_fields),
         ),
         options=Options(
             omit=Gate.OMIT in settings.feature_gates,

@@ -15,9 +15,16 @@ def may_adopt(policy: AdoptionPolicy, instance: KubeObject, child: ObjectRef) ->
     """
     if policy is not AdoptionPolicy.REFUSE:
         return policy is AdoptionPolicy.ADOPT
-    metadata = instance["metadata"]
-    is_asked_for = (metadata.get("annotations") or {}).get(ADOPT) == "true"
-    return is_asked_for and bool(child.namespace) and child.namespace == metadata.get("namespace")
+    namespace = instance["metadata"].get("namespace")
+    is_near = bool(child.namespace) and child.namespace == namespace
+    return is_near and may_adopt_any(policy, instance)
+
+
+def may_adopt_any(policy: AdoptionPolicy, instance: KubeObject) -> bool:
+    """Return True if some child of an instance may have been there before it."""
+    if policy is not AdoptionPolicy.REFUSE:
+        return policy is AdoptionPolicy.ADOPT
+    return (instance["metadata"].get("annotations") or {}).get(ADOPT) == "true"
 
 
 class NotAdopted(RefusedError):  # noqa: N818 - what it is, beside DuplicateTarget and the like

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kro_gitops.engine.conditions import ReadyCondition
 from kro_gitops.engine.graph.nodes import Graph, Node
+from kro_gitops.engine.plan.drift import DEFAULT_DRIFT_RULES, DriftRules
 from kube_objects.refs import Kind
 
 
@@ -25,6 +26,7 @@ class ServedKind:
     graph: Graph | None = None
     problem: str = ""
     ready_conditions: tuple[ReadyCondition, ...] = ()
+    drift: DriftRules = DEFAULT_DRIFT_RULES
     source_revision: str = ""  # the commit at which the definition last changed, if it is from git
 
     @property
@@ -45,4 +47,5 @@ class ServedKind:
             and self.problem == other.problem
             and self.definition_uid == other.definition_uid
             and self.ready_conditions == other.ready_conditions
+            and self.drift == other.drift
         )

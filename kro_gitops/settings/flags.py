@@ -11,6 +11,7 @@ meaning here are accepted and ignored.
 from collections.abc import Mapping
 
 from kro_gitops.settings.option import (
+    AddedFields,
     AdoptionPolicy,
     Gate,
     Group,
@@ -235,6 +236,20 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "on the first apply of a child that exists and has another owner: reject changes to "
             "it; reject them, unless it is in the instance's namespace and the instance has the "
             'annotation gitops.kro.run/adopt: "true"; or adopt it',
+        ),
+        (
+            "drift-added-fields",
+            one_of(AddedFields),
+            "own",
+            "remove fields that people added to children with kubectl or a user interface: own, "
+            "from children that were created here; all, also from adopted ones; keep, from none, "
+            "as kro; the annotation gitops.kro.run/drift-added-fields takes precedence",
+        ),
+        (
+            "drift-managers",
+            LIST,
+            "",
+            "further field managers whose fields --drift-added-fields removes, with commas",
         ),
         (
             "tracking-mode",

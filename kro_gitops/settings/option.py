@@ -46,6 +46,14 @@ class AdoptionPolicy(StrEnum):
     ADOPT = "adopt"
 
 
+class AddedFields(StrEnum):
+    """From which objects fields are removed that people added by hand."""
+
+    OWN = "own"
+    ALL = "all"
+    KEEP = "keep"
+
+
 class Group(StrEnum):
     """A section of the help; the values are its headings."""
 

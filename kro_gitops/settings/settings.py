@@ -18,7 +18,15 @@ from typing import Any
 from kro_gitops.errors import UserError
 from kro_gitops.settings.address import Address
 from kro_gitops.settings.flags import OPTIONS
-from kro_gitops.settings.option import AdoptionPolicy, Gate, Group, LogFormat, LogLevel, Option
+from kro_gitops.settings.option import (
+    AddedFields,
+    AdoptionPolicy,
+    Gate,
+    Group,
+    LogFormat,
+    LogLevel,
+    Option,
+)
 from kro_gitops.settings.tracking_options import Method, Mode
 
 __all__ = [
@@ -102,6 +110,8 @@ class Settings:
     kro_version: str
     allow_crd_deletion: bool
     adoption_policy: AdoptionPolicy
+    drift_added_fields: AddedFields
+    drift_managers: tuple[str, ...]
     tracking_mode: Mode
     argocd_tracking_method: Method
     argocd_label_key: str

@@ -74,6 +74,7 @@ WITHOUT_EXAMPLE = {
         "ssh-login-missing",
         "tag-renamed",
     ),
+    "invalid-drift-rules",
     *("too-many-patterns", "unknown-dependency", "unknown-signer", "unsigned", "url-with-login"),
 }
 

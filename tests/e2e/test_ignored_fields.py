@@ -4,9 +4,8 @@ from typing import Any
 
 from kro_gitops.kube.api import Cluster, MergePatch, WriteOptions
 from kro_gitops.metadata import SOURCE_MANAGER
-from kro_gitops.source.api.types import IgnoreRule
-from kro_gitops.source.plan.ignored_fields import without_ignored
 from kro_gitops.tracking.foreign_owners import find_foreign_owner
+from kro_gitops.tracking.ignored_fields import IgnoreRule, without_ignored
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 

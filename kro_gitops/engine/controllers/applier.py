@@ -12,11 +12,13 @@ it was restored from a backup. Its id does not depend on uids. Whoever can write
 the object, so nobody gains from writing it.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import replace
 
 from kro_gitops.engine.adoption import NotAdopted
 from kro_gitops.engine.applyset import Target, is_member, reject_foreign_member, target_of
 from kro_gitops.engine.controllers.context import WriteContext
+from kro_gitops.engine.controllers.drift_repair import Applied, DriftRepair
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import is_same_desire
@@ -35,15 +37,18 @@ _OWN_MANAGERS = (CHILD_MANAGER,)
 class Applier:
     """Applies and deletes children."""
 
-    def __init__(self, watches: Watches, observer: Observer) -> None:
+    def __init__(
+        self, watches: Watches, observer: Observer, manual_managers: Collection[str] = ()
+    ) -> None:
         self._watches = watches
         self._observer = observer
         # Objects being applied right now, and for which instance: two may desire the same one.
         self._claims: dict[Target, ObjectRef] = {}
         # Objects that turned out to be another client's.
         self._foreign: set[Target] = set()
+        self._repair = DriftRepair(manual_managers)
 
-    async def apply(self, context: WriteContext, step: Apply) -> KubeObject:
+    async def apply(self, context: WriteContext, step: Apply) -> Applied:
         """Apply a child; return it as cached."""
         rejection = context.authority.rejection_of(step.ref)
         if rejection:
@@ -66,19 +71,22 @@ class Applier:
                 reject_foreign_member(live, context.key)
             is_applied = isinstance(live, CachedObject) and bool(live.owned)
             if live is not None and not is_applied and is_member(live, context.key):
-                answer = await self._take_over(context, step, target)
-            elif (is_applied and target not in self._foreign) or context.may_adopt(step.ref):
+                applied = Applied(await self._take_over(context, step, target))
+            elif is_applied and target not in self._foreign:
+                applied = await self._repair.apply(context.cluster, step)
+            elif context.may_adopt(step.ref):
                 answer = await context.cluster.apply(step.object, _options(force=True))
+                applied = Applied(answer)
             elif context.is_new and live is None and target not in self._foreign:
-                answer = await self._apply_to_new(context, step, target)
+                applied = Applied(await self._apply_to_new(context, step, target))
             else:
-                answer = await self._apply_unowned(context, step, target)
+                applied = Applied(await self._apply_unowned(context, step, target))
         finally:
             if self._claims.get(target) == context.key:
                 del self._claims[target]
         is_repair = step.live is not None and is_same_desire(step.live, step.object)
         self._observer.child_applied(step.ref.kind, is_repair=is_repair)
-        return self._watches.cache_child(context.key, answer)
+        return replace(applied, object=self._watches.cache_child(context.key, applied.object))
 
     async def delete(self, context: WriteContext, member: KubeObject) -> bool:
         """Delete a child; return whether it was the one we knew."""

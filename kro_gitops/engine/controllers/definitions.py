@@ -28,6 +28,7 @@ from kro_gitops.engine.crd.build import CrdInputs
 from kro_gitops.engine.crd.update import served_kind_name
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.instance_metadata import has_finalizer, is_deleting
+from kro_gitops.engine.plan.drift import DEFAULT_DRIFT_RULES, DriftRules, with_annotations
 from kro_gitops.engine.revision import spec_hash
 from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.errors import KroGitopsError, Unavailable
@@ -37,6 +38,7 @@ from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
 from kro_gitops.metadata import FINALIZER, KRO_GROUP, READY_CONDITIONS, REVISION
 from kube_objects.conditions import Condition, ConditionSet
+from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.times import parse_time
 
@@ -54,6 +56,7 @@ class DefinitionSettings:
     keeps_revisions: int = 5
     progress_delay: float = 3.0
     sync_limit: float = 30.0
+    drift: DriftRules = DEFAULT_DRIFT_RULES
 
 
 @dataclass(slots=True)
@@ -230,6 +233,12 @@ class DefinitionReconciler:
 
     async def _serve(self, session: _Session, revision: Revision, graph: Graph) -> None:
         metadata = session.definition["metadata"]
+        try:
+            drift = with_annotations(self._settings.drift, session.definition)
+        except RefusedError as error:
+            session.set(reported.not_running(f"{error.message}; {error.hint}"))
+            session.problem = error
+            return
         served = ServedKind(
             kind=graph.served.kind,
             plural=graph.served.plural,
@@ -238,6 +247,7 @@ class DefinitionReconciler:
             revision=revision.number,
             graph=graph,
             ready_conditions=ready_conditions(session.definition),
+            drift=drift,
             source_revision=(metadata.get("annotations") or {}).get(REVISION, ""),
         )
         try:

@@ -34,7 +34,12 @@ from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.informer import Informer
-from kro_gitops.metadata import ALLOW_BREAKING_CHANGES, READY_CONDITIONS
+from kro_gitops.metadata import (
+    ALLOW_BREAKING_CHANGES,
+    DRIFT_ADDED_FIELDS,
+    DRIFT_IGNORE,
+    READY_CONDITIONS,
+)
 from kube_objects.crds import kinds_of_crd
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -76,7 +81,9 @@ class Engine:
             cluster, Selection(REVISION_KIND), indexes={BY_DEFINITION: snapshot_name}
         )
         self._crds = Informer(cluster, Selection(CRD_KIND, metadata_only=True))
-        self.watches = Watches(cluster, self._wake_instance, observer)
+        self.watches = Watches(
+            cluster, self._wake_instance, observer, settings.instances.manual_managers
+        )
         self._compiler = Compiler(cluster, discovery, self._crds, settings.options, observer)
         publisher = CrdPublisher(cluster, discovery, self._crds, version)
         self._kinds = KindServer(
@@ -285,6 +292,8 @@ def _relevant_fields(definition: KubeObject) -> tuple[object, ...]:
         metadata.get("finalizers"),
         annotations.get(ALLOW_BREAKING_CHANGES) == "true",
         annotations.get(READY_CONDITIONS),
+        annotations.get(DRIFT_ADDED_FIELDS),
+        annotations.get(DRIFT_IGNORE),
     )
 
 

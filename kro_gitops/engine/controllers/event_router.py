@@ -102,7 +102,7 @@ class EventRouter:
             lost_fields = (
                 isinstance(before, CachedObject)
                 and isinstance(after, CachedObject)
-                and before.owned != after.owned
+                and (before.owned, before.added) != (after.owned, after.added)
             )
             if not lost_fields and _without_version(before) == _without_version(after):
                 return

@@ -40,6 +40,7 @@ from kro_gitops.engine.instance_metadata import (
     managed_metadata,
 )
 from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_desire
+from kro_gitops.engine.plan.drift import DriftRules
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.knowledge import LiveKnowledge
@@ -90,6 +91,7 @@ class InstanceSettings:
     evaluation: EvaluationLimits = field(default_factory=EvaluationLimits)
     collection_size: int = 1000
     sync_limit: float = 10.0
+    manual_managers: frozenset[str] = frozenset()  # more field managers that stand for a person
     reports_all_conditions: bool = False  # an Event for every condition, not only Ready
 
 
@@ -116,6 +118,7 @@ class _Session:
     graph: Graph
     inventory: Inventory
     evaluation: Evaluation
+    drift: DriftRules
     is_managed: bool = False  # the instance has its metadata, with this inventory
     watched: set[WatchRequest] = field(default_factory=set)
     is_unwatched: bool = False  # a deletion is in progress that no watch will report
@@ -132,7 +135,7 @@ class InstanceReconciler:
         self._settings = settings
         self._watches = watches
         self._finder = ChildFinder(watches, engine.discovery)
-        self._applier = Applier(watches, engine.observer)
+        self._applier = Applier(watches, engine.observer, settings.manual_managers)
         self._externals = ExternalReader(engine.cluster, watches)
         self._status_writer = StatusWriter(
             engine.cluster,
@@ -227,8 +230,14 @@ class InstanceReconciler:
             left = penalty.until - asyncio.get_running_loop().time()
             if left > 0:
                 return Result(left)
+        try:
+            drift = served.drift.for_instance(instance, self._settings.adoption)
+        except RefusedError as error:
+            report.set(not_ready(f"{error.message}; {error.hint}"))
+            await self._status_writer.write_error(report)
+            return DONE  # queued when the annotation changes
         evaluation = self.turns.begin(work.key.namespace or work.key.kind, work.key.kind)
-        session = _Session(report, context, served.graph, inventory, evaluation)
+        session = _Session(report, context, served.graph, inventory, evaluation, drift)
         try:
             return await self._advance(session)
         except EvaluationLimitExceeded as error:
@@ -286,7 +295,7 @@ class InstanceReconciler:
         family = Family(instance, self._children, session.report.served.source_revision)
         evaluation = session.evaluation
         bounds = Bounds(self._settings.collection_size, evaluation.budget, evaluation.is_slice_over)
-        run = Pass(session.graph, instance, family, self._knowledge, bounds)
+        run = Pass(session.graph, instance, family, self._knowledge, bounds, session.drift)
         steps = await evaluation.run(run.advance_in_slices())
         self._record_children(session, run)
         return run, steps
@@ -322,9 +331,18 @@ class InstanceReconciler:
         try:
             match step:
                 case Apply():
-                    run.applied(step, await self._applier.apply(context, step))
+                    applied = await self._applier.apply(context, step)
+                    run.applied(step, applied.object)
                     report = session.report
-                    if step.live is not None and is_same_desire(step.live, step.object):
+                    if applied.kept:
+                        self._status_writer.record_event(
+                            report, "Warning", "NotRepaired", applied.kept
+                        )
+                    if applied.removed:
+                        self._status_writer.record_event(
+                            report, "Normal", "Repaired", applied.removed
+                        )
+                    elif step.live is not None and is_same_desire(step.live, step.object):
                         text = (
                             f"{step.ref} was changed by another field manager and was applied again"
                         )

@@ -30,6 +30,8 @@ from kro_gitops.kube.api import Reader, Selection
 from kro_gitops.kube.cache import DROP_MANAGED_FIELDS, intern_strings
 from kro_gitops.kube.informer import Informer
 from kro_gitops.metadata import APPLYSET_PART_OF, CHILD_MANAGER, OWNED
+from kro_gitops.tracking.added_fields import manual_fields
+from kube_objects.field_sets import pack
 from kube_objects.managed_fields import CachedObject, pack_owned_fields
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -44,10 +46,16 @@ class Watches:
     """Runs the informers, answers from their caches and caches the responses to our writes."""
 
     def __init__(
-        self, reader: Reader, wake: WakeInstance, observer: Observer | None = None
+        self,
+        reader: Reader,
+        wake: WakeInstance,
+        observer: Observer | None = None,
+        manual_managers: Collection[str] = (),
     ) -> None:
+        """`manual_managers` are further field managers that stand for a person."""
         self.served_kinds: dict[Kind, ServedKind] = {}
         self._reader = reader
+        self._manual_managers = manual_managers
         self._observer = observer or Observer()
         self.router = EventRouter(wake, self._observer)
         self._instances: dict[Kind, InformerTask] = {}
@@ -180,7 +188,7 @@ class Watches:
         informer = Informer(
             self._reader,
             Selection(kind, labels=f"{OWNED}=true"),
-            lambda obj: trim_child(obj, parts),
+            lambda obj: trim_child(obj, parts, self._manual_managers),
             {_APPLYSET_INDEX: _applyset_ids},
         )
         informer.listen(self.router.child_changed)
@@ -302,18 +310,21 @@ class Watches:
     def cache_child(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
         """Cache the response to a write on a child of an instance."""
         task = self._children.get(ObjectRef.of(answer).kind)
-        trimmed = trim_child(answer, task.parts if task else None)
+        trimmed = trim_child(answer, task.parts if task else None, self._manual_managers)
         self.router.own_writes.record_write(key, trimmed)
         if task is not None:
             task.informer.record_write(trimmed)
         return trimmed
 
 
-def trim_child(obj: KubeObject, parts: ReadPaths | None) -> CachedObject:
-    """Return what is cached of a child: the fields that are read, and which fields are ours."""
+def trim_child(
+    obj: KubeObject, parts: ReadPaths | None, manual_managers: Collection[str] = ()
+) -> CachedObject:
+    """Return what is cached of a child: fields that are read, and which are ours or added."""
     owned = pack_owned_fields(obj, CHILD_MANAGER)
+    added = pack(manual_fields(obj, manual_managers))
     obj["metadata"].pop("managedFields", None)
-    return CachedObject(intern_strings(pick(obj, parts)), owned)
+    return CachedObject(intern_strings(pick(obj, parts)), owned, added)
 
 
 def _trim_instance(obj: KubeObject) -> KubeObject:

@@ -24,6 +24,7 @@ from kro_gitops.engine.applyset import (
 from kro_gitops.engine.graph.nodes import SCHEMA, Graph, Node, NodeKind
 from kro_gitops.engine.labels import Position
 from kro_gitops.engine.plan.children import Family, is_child_of
+from kro_gitops.engine.plan.drift import DEFAULT_DRIFT_RULES, DriftRules, plan_drift
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator, Fatal, Pending
 from kro_gitops.engine.plan.knowledge import NOT_VISIBLE, Knowledge
 from kro_gitops.engine.plan.node_run import Halt, NodeRun
@@ -48,8 +49,10 @@ class Pass:
         family: Family,
         knowledge: Knowledge,
         bounds: Bounds,
+        drift: DriftRules = DEFAULT_DRIFT_RULES,
     ) -> None:
         self.graph = graph
+        self._drift = drift
         self.family = family
         # Every reason to halt; only the first, unless the knowledge asks for all.
         self.faults: list[Halt] = []
@@ -323,8 +326,8 @@ class Pass:
             each.live if each.live is not None and is_child_of(each.live, self.family.id) else None
             for each in targets
         ]
-        for target in targets:
-            live = target.live
+        for step in targets:
+            target, live = step, step.live
             if live is not None:
                 if live["metadata"].get("deletionTimestamp") is not None:
                     run.state = NodeState.DELETING
@@ -340,8 +343,10 @@ class Pass:
                 except RefusedError as error:
                     run.failures[target.index] = error.message
                     continue
-                if self._knowledge.is_current(live, target.object):
+                drift = plan_drift(target, live, self._drift)
+                if not drift.added and self._knowledge.is_current(live, drift.expected):
                     continue
+                target = drift.onto(target)
             run.open_steps += 1
             yield target
         if not run.open_steps:

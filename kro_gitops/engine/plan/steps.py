@@ -5,8 +5,10 @@ A pass never touches the cluster. It names steps; whoever carries them out hands
 each, and the pass goes on from there.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -25,13 +27,20 @@ class NodeState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """Have a child as it is desired; `live` is what is there now of ours."""
+    """
+    Have a child as it is desired; `live` is what is there now of ours.
+
+    `added` are fields that people added and that are removed, `ignored` are JSON pointers of fields
+    that others may set.
+    """
 
     node: str
     index: int
     ref: ObjectRef
     object: KubeObject
     live: KubeObject | None
+    added: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

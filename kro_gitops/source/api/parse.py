@@ -21,7 +21,6 @@ from kro_gitops.source.api.types import (
     Dependency,
     DriftMode,
     Forge,
-    IgnoreRule,
     Notification,
     NotificationType,
     Pin,
@@ -36,6 +35,7 @@ from kro_gitops.source.api.types import (
 )
 from kro_gitops.source.api.url_policy import check_path
 from kro_gitops.source.api.validate import INVALID, Defaults, check_spec, seconds
+from kro_gitops.tracking.ignored_fields import IgnoreRule
 from kube_cel.validation_rules import check_rules
 from kube_objects.defaulting import apply_defaults
 from kube_objects.problems import Problem

@@ -6,7 +6,8 @@ The inverse of `source.api.parse`, for sources that begin on a command line.
 
 from typing import Any
 
-from kro_gitops.source.api.types import IgnoreRule, SourceSpec
+from kro_gitops.source.api.types import SourceSpec
+from kro_gitops.tracking.ignored_fields import IgnoreRule
 from kube_cel.time_formats import SECOND
 from kube_objects.go_numbers import format_duration
 

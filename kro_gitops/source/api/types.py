@@ -7,6 +7,8 @@ Times are seconds. What may be missing is empty, and what has a default has it h
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kro_gitops.tracking.ignored_fields import IgnoreRule
+
 
 class DriftMode(StrEnum):
     """What becomes of a change that somebody makes on the cluster."""
@@ -114,17 +116,6 @@ class Brake:
 
     percent: float = 30.0
     count: int = 5
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoreRule:
-    """Fields that may differ (JSON pointers), and on which objects; empty: on all."""
-
-    pointers: tuple[str, ...]
-    group: str = ""
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

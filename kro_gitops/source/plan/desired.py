@@ -18,6 +18,8 @@ from kro_gitops.metadata import (
     ADOPT,
     APPLYSET_PART_OF,
     DEPENDS_ON,
+    DRIFT_ADDED_FIELDS,
+    DRIFT_IGNORE,
     FORCE,
     GITOPS_PREFIX,
     OWNED,
@@ -46,7 +48,12 @@ _SERVER_METADATA = ("uid", "resourceVersion", "creationTimestamp", "generation",
 _ENGINE_LABELS = frozenset({OWNED, APPLYSET_PART_OF})
 
 # Our keys that may be written in git; all others are reserved.
-_WRITABLE = frozenset({ADOPT, READY_CONDITIONS, WAVE, DEPENDS_ON, PRUNE, PRUNE_APPROVED, FORCE})
+_WRITABLE = frozenset(
+    {
+        *(ADOPT, READY_CONDITIONS, DRIFT_ADDED_FIELDS, DRIFT_IGNORE),
+        *(WAVE, DEPENDS_ON, PRUNE, PRUNE_APPROVED, FORCE),
+    }
+)
 
 
 class State(StrEnum):

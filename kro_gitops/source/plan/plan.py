@@ -26,7 +26,6 @@ from kro_gitops.source.files.revision import Item
 from kro_gitops.source.files.selection import NOT_FOLLOWED
 from kro_gitops.source.plan.apply_errors import explain, is_denied
 from kro_gitops.source.plan.desired import Desired
-from kro_gitops.source.plan.ignored_fields import concerns, without_ignored
 from kro_gitops.source.plan.live_metadata import kept
 from kro_gitops.source.plan.model import (
     ExecutedStage,
@@ -64,6 +63,7 @@ from kro_gitops.source.plan.steps import (
     kept_again,
 )
 from kro_gitops.tracking.health import Health, HealthStatus
+from kro_gitops.tracking.ignored_fields import concerns, without_ignored
 from kro_gitops.tracking.inventory import Inventory
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject, ObjectRef

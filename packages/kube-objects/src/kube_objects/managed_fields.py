@@ -7,19 +7,19 @@ decided from that entry alone: does it still own every field that was applied? V
 compared, and a quantity that is returned in another notation is no drift.
 
 A cache keeps only the entry of one manager, compressed, beside the object, where expressions cannot
-see it.
+see it; and, of the few objects that have any, the fields that people added by hand.
 """
 
-import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
+from kube_objects.field_sets import SELF, Fields, pack, unpack
 from kube_objects.refs import KubeObject
 
 _APPLY_OPERATION = "Apply"
-_COMPRESSION_LEVEL = 1
+_NOTHING: Fields = {SELF: {}}  # an entry without fields, which is not the same as no entry
 
 # Not recorded by the API server: what names the object, and what it sets itself.
 _UNRECORDED_IN_OBJECT = frozenset({"apiVersion", "kind", "status"})
@@ -29,13 +29,18 @@ _UNRECORDED_IN_METADATA = frozenset(
 
 
 class CachedObject(dict[str, Any]):
-    """An object as a cache holds it; `owned` is what one manager owns of it, packed."""
+    """
+    An object as a cache holds it; `owned` is what one manager owns of it, packed.
 
-    __slots__ = ("owned",)
+    `added` is what managers own that stand for a person, packed; empty for nearly every object.
+    """
 
-    def __init__(self, obj: KubeObject, owned: bytes = b"") -> None:
+    __slots__ = ("added", "owned")
+
+    def __init__(self, obj: KubeObject, owned: bytes = b"", added: bytes = b"") -> None:
         super().__init__(obj)
         self.owned = owned
+        self.added = added
 
 
 def pack_owned_fields(obj: KubeObject, manager: str) -> bytes:
@@ -44,7 +49,7 @@ def pack_owned_fields(obj: KubeObject, manager: str) -> bytes:
         if entry.get("manager") == manager and entry.get("operation") == _APPLY_OPERATION:
             if entry.get("subresource"):
                 continue
-            return zlib.compress(orjson.dumps(entry.get("fieldsV1") or {}), _COMPRESSION_LEVEL)
+            return pack(entry.get("fieldsV1") or _NOTHING)
     return b""
 
 
@@ -63,7 +68,7 @@ def owns_all_fields(owned: bytes, applied: KubeObject) -> bool:
     """Return whether packed fields still include every field of an applied object."""
     if not owned:
         return False
-    fields = orjson.loads(zlib.decompress(owned))
+    fields = unpack(owned)
     for name, value in applied.items():
         if name in _UNRECORDED_IN_OBJECT:
             continue

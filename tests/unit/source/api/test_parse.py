@@ -17,7 +17,6 @@ from kro_gitops.source.api.types import (
     Dependency,
     DriftMode,
     Forge,
-    IgnoreRule,
     Notification,
     NotificationEvent,
     NotificationType,
@@ -31,6 +30,7 @@ from kro_gitops.source.api.types import (
     WantedRef,
     Webhook,
 )
+from kro_gitops.tracking.ignored_fields import IgnoreRule
 from kube_objects.refs import KubeObject
 
 URL = "https://git.example.com/team/shop.git"

@@ -18,7 +18,7 @@ from kro_gitops.metadata import (
     SOURCE_HASH,
     WAVE,
 )
-from kro_gitops.source.api.types import Allow, Brake, DriftMode, IgnoreRule
+from kro_gitops.source.api.types import Allow, Brake, DriftMode
 from kro_gitops.source.plan.claims import Claimant
 from kro_gitops.source.plan.model import ExecutedStage, Prune, PrunePostponed, StageResult
 from kro_gitops.source.plan.prune import ALLOW_PRUNE
@@ -33,6 +33,7 @@ from kro_gitops.source.plan.steps import (
     replacement,
 )
 from kro_gitops.tracking.health import Health, HealthStatus
+from kro_gitops.tracking.ignored_fields import IgnoreRule
 from kro_gitops.tracking.inventory import Entry
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef

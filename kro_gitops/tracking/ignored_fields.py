@@ -1,7 +1,7 @@
 """
-Fields that may differ from git.
+Fields that may differ from what is desired.
 
-A rule names fields by JSON pointers (RFC 6901) in the object as git has it. What becomes of such a
+A rule names fields by JSON pointers (RFC 6901) in the desired object. What becomes of such a
 field depends on who else cares for it in the cluster:
 
 * Another manager applies it: we leave it out. The server takes it from our fields, and nothing is
@@ -20,15 +20,15 @@ result, or they would be frozen with the rest.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import orjson
 
 from kro_gitops.errors import UserError
-from kro_gitops.source.api.types import IgnoreRule
-from kro_gitops.source.plan.permissions import matches
 from kube_objects.paths import MISSING, find
 from kube_objects.problems import Path
 from kube_objects.refs import KubeObject, ObjectRef
@@ -40,6 +40,17 @@ _IDENTITY: frozenset[Path] = frozenset(
 )
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRule:
+    """Fields that may differ (JSON pointers), and on which objects; empty: on all."""
+
+    pointers: tuple[str, ...]
+    group: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
 
 
 def parse_pointer(text: str) -> tuple[str, ...]:
@@ -62,10 +73,7 @@ def without_ignored(
     """Return what to apply, as `manager`, if the fields that rules name may differ."""
     if live is None:
         return desired
-    ref = ObjectRef.of(desired)
-    pointers = (p for rule in rules if concerns(rule, ref) for p in rule.pointers)
-    located = (_located(desired, parse_pointer(pointer)) for pointer in pointers)
-    paths = {path for path in located if path is not None and path not in _IDENTITY}
+    paths = _paths(desired, pointers_for(rules, ObjectRef.of(desired)))
     if not paths:
         return desired
     metadata = live.get("metadata")
@@ -80,11 +88,7 @@ def without_ignored(
     ]
     result = deepcopy(desired)
     # Deeper and later first: so no removal moves what is still to come.
-    for path in sorted(
-        paths,
-        key=lambda path: [(step, "") if isinstance(step, int) else (-1, step) for step in path],
-        reverse=True,
-    ):
+    for path in _deepest_first(paths):
         value = _settled(desired, live, path, others)
         parent = find(result, path[:-1])
         if parent is MISSING or find(parent, path[-1:]) is MISSING:
@@ -96,6 +100,37 @@ def without_ignored(
     return result
 
 
+def pointers_for(rules: Iterable[IgnoreRule], ref: ObjectRef) -> tuple[str, ...]:
+    """Return the pointers of all rules that apply to an object."""
+    return tuple(pointer for rule in rules if concerns(rule, ref) for pointer in rule.pointers)
+
+
+def without_pointers(desired: KubeObject, pointers: Iterable[str]) -> KubeObject:
+    """Return an object without the fields that pointers name."""
+    paths = _paths(desired, pointers)
+    if not paths:
+        return desired
+    result = deepcopy(desired)
+    for path in _deepest_first(paths):
+        parent = find(result, path[:-1])
+        if parent is not MISSING and find(parent, path[-1:]) is not MISSING:
+            del parent[path[-1]]
+    return result
+
+
+def _paths(desired: KubeObject, pointers: Iterable[str]) -> set[Path]:
+    located = (_located(desired, parse_pointer(pointer)) for pointer in pointers)
+    return {path for path in located if path is not None and path not in _IDENTITY}
+
+
+def _deepest_first(paths: Iterable[Path]) -> list[Path]:
+    return sorted(
+        paths,
+        key=lambda path: [(step, "") if isinstance(step, int) else (-1, step) for step in path],
+        reverse=True,
+    )
+
+
 def concerns(rule: IgnoreRule, ref: ObjectRef) -> bool:
     """Return True if a rule applies to an object."""
     asked = (
@@ -104,7 +139,8 @@ def concerns(rule: IgnoreRule, ref: ObjectRef) -> bool:
         (rule.namespace, ref.namespace),
         (rule.name, ref.name),
     )
-    return all(not glob or matches(text, (glob,)) for glob, text in asked)
+    # A bracket is an ordinary character here.
+    return all(not glob or fnmatchcase(text, glob.replace("[", "[[]")) for glob, text in asked)
 
 
 def _located(desired: KubeObject, steps: tuple[str, ...]) -> Path | None:
@@ -113,9 +149,13 @@ def _located(desired: KubeObject, steps: tuple[str, ...]) -> Path | None:
     value: Any = desired
     for step in steps:
         if isinstance(value, list):
-            if not _INDEX.fullmatch(step) or int(step) >= len(value):
+            names = [_name(item) for item in value]
+            if step in names:
+                path.append(names.index(step))
+            elif _INDEX.fullmatch(step) and int(step) < len(value):
+                path.append(int(step))
+            else:
                 return None
-            path.append(int(step))
         elif isinstance(value, dict) and step in value:
             path.append(step)
         else:

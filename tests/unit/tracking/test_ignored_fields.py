@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kro_gitops.errors import UserError
-from kro_gitops.source.api.types import IgnoreRule
-from kro_gitops.source.plan.ignored_fields import parse_pointer, without_ignored
+from kro_gitops.tracking.ignored_fields import IgnoreRule, parse_pointer, without_ignored
 from kube_objects.refs import KubeObject
 
 US = "kro-gitops/source"
