@@ -51,7 +51,7 @@ def fail(text: str) -> NoReturn:
 
 
 def wrong_usage(verb: str, *problems: str) -> int:
-    """Print what is wrong with the command line, a line each, and return the exit code."""
+    """Print the mistakes of the command line, a line each, and return the exit code."""
     program = f"kro-gitops {verb}"
     for problem in problems:
         say(f"{program}: {printable(problem)}")

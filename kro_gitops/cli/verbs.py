@@ -89,7 +89,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, text)
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong with the command line and how to get help."""
+        """Print the mistake in the command line and how to get help."""
         self.exit(WRONG_USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
 
 

@@ -186,7 +186,7 @@ def validate_inventory(parent: KubeObject) -> Inventory:
 
 
 def is_member(obj: KubeObject, parent: ObjectRef) -> bool:
-    """Return whether an object carries the id of its parent's apply set, whoever created it."""
+    """Return whether an object carries the id of its parent's apply set."""
     return _texts(obj, "labels").get(APPLYSET_PART_OF, "") == applyset_id(parent)
 
 

@@ -102,7 +102,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What `parse` could read, and what is wrong with the rest."""
+    """The parts that `parse` could read, and the problems of the others."""
 
     definition: Definition
     problems: tuple[Problem, ...] = ()

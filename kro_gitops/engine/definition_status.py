@@ -47,7 +47,7 @@ def revision_failed(number: int) -> Condition:
 
 
 def not_accepted(text: str) -> Condition:
-    """Return what is wrong with a definition."""
+    """Return the problems of a definition."""
     return Condition(ACCEPTED, FALSE, "InvalidResourceGraph", text)
 
 

@@ -178,7 +178,7 @@ _WAITING_NOUNS = {
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """The author's fields as far as they are known, and what is wrong with the others."""
+    """The author's status fields whose value is known, and the errors of the others."""
 
     fields: Mapping[str, Any]
     problems: tuple[str, ...] = ()

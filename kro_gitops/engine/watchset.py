@@ -1,12 +1,12 @@
 """
-Which instances does an event wake?
+Finds the instances that an event requeues.
 
-Instances name what they look at: one object, or all with certain labels. An event asks two
-dictionaries; one that wakes nobody costs nothing more. Selectors that are equal are tried once,
-however many instances have them.
+An instance requests watches: of one object, or of all objects with certain labels. An event costs
+two lookups in dictionaries, and no more if no instance requested it. Equal selectors are matched
+once, however many instances have them.
 
-What an instance looks at may change from pass to pass. New requests count at once, so that nothing
-that happens during a pass is missed; old ones are dropped when the pass is over.
+The requests of an instance may change from pass to pass. New ones are added at once, so that no
+event during a pass is missed; old ones are removed at the end of the pass.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
@@ -48,7 +48,7 @@ WatchRequest = ObjectWatch | SelectorWatch
 
 
 class WatchSet(Generic[K]):
-    """Who looks at what."""
+    """The watch requests of all keys."""
 
     def __init__(self) -> None:
         self._requests: dict[K, set[WatchRequest]] = {}
@@ -69,7 +69,7 @@ class WatchSet(Generic[K]):
             yield from requests
 
     def look(self, key: K, request: WatchRequest) -> None:
-        """Let somebody look at something, from now on."""
+        """Add a watch request of a key."""
         self._requests.setdefault(key, set()).add(request)
         match request:
             case ObjectWatch():
@@ -78,7 +78,7 @@ class WatchSet(Generic[K]):
                 self._many.setdefault(request.kind, {}).setdefault(request, set()).add(key)
 
     def keep_only(self, key: K, requests: Iterable[WatchRequest]) -> None:
-        """Drop what somebody no longer looks at."""
+        """Remove the requests of a key that are not listed."""
         wanted = set(requests)
         for request in self._requests.get(key, set()) - wanted:
             match request:
@@ -95,11 +95,11 @@ class WatchSet(Generic[K]):
             self._requests.pop(key, None)
 
     def forget(self, key: K) -> None:
-        """Drop everything somebody looked at."""
+        """Remove all requests of a key."""
         self.keep_only(key, ())
 
     def watchers_of(self, kind: Kind, *states: KubeObject | None) -> set[K]:
-        """Return who looks at an object, as it is or as it was."""
+        """Return the keys with a request for an object, in any of its states."""
         found: set[K] = set()
         many = self._many.get(kind)
         for obj in states:

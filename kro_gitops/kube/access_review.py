@@ -1,9 +1,9 @@
 """
-What an identity may do, asked of the API server, and the Role that would let it.
+Asks the API server what an identity may do, and builds the Role that grants what is missing.
 
-The question is put in the identity's own name (SelfSubjectAccessReview), so whoever may act as
-somebody needs no further right to ask. Answers are kept for a moment: the same is asked for every
-instance of a kind. A `no` is kept for less long than a `yes`, because somebody is about to fix it.
+The review is sent as the identity itself (SelfSubjectAccessReview), so the right to impersonate it
+is enough. Answers are cached for a short time, because the same is asked for every instance of a
+kind. A denial is cached for less time, because the missing right may be granted soon.
 """
 
 from collections import OrderedDict
@@ -78,7 +78,7 @@ class AccessReviewer:
         name: str = "",
     ) -> bool:
         """
-        Return whether somebody may do something; `None` is ourselves.
+        Return whether an identity has a right; `None` is the identity of the controller.
 
         Raises `Forbidden` if we may not act as that identity.
         """
@@ -110,10 +110,10 @@ class AccessReviewer:
 
 def role_for(rights: Iterable[Permission], name: str = "kro-gitops-missing") -> KubeObject:
     """
-    Return the one object that grants all these rights.
+    Return one Role or ClusterRole that grants all these rights.
 
-    That is a Role if all are about one namespace; else a ClusterRole, which whoever applies it
-    binds where it is to hold.
+    It is a Role if all of them are in one namespace; otherwise a ClusterRole, which the user binds
+    in a namespace or in the whole cluster.
     """
     listed = list(rights)
     namespaces = {right.namespace if right.resource.namespaced else "" for right in listed}

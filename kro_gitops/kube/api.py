@@ -1,10 +1,10 @@
 """
-The seam between controllers and a cluster.
+The protocols through which controllers access a cluster.
 
-Whoever only reads asks for a `Reader`, whoever writes for a `Writer`; a `Cluster` is both, and
-can be had for another identity. Objects are named by `ObjectRef`, sets of objects by `Selection`.
-What goes wrong is raised as `kube.responses` and `errors` have it: `NotFound`, `Conflict`,
-`NotServed`, `ClusterUnavailable` and their like.
+Code that only reads takes a `Reader`, code that writes a `Writer`; a `Cluster` is both, and can act
+as another identity. An `ObjectRef` names an object, a `Selection` a set of objects. Failures are
+raised as the errors of `kube.responses` and `errors`: `NotFound`, `Conflict`, `NotServed`,
+`ClusterUnavailable` and others.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

@@ -1,10 +1,10 @@
 """
-The kinds a cluster serves and their schemas, as they come and go.
+The kinds that a cluster serves at present, and their schemas.
 
-What is served is read when somebody asks for a kind that is not known, so a new CRD is usable at
-once; those who ask at the same time share one reading. What turns out not to be served any longer
-is forgotten. OpenAPI documents are read when a schema is asked for, and again when the server's
-index gives them another hash.
+Discovery documents are read when a kind is requested that is not cached, so a new CRD is usable at
+once; concurrent requests share one read. A kind that is no longer served is removed from the cache.
+An OpenAPI document is read when a schema is requested, and again when the server's index has
+another hash for it.
 """
 
 import asyncio
@@ -131,7 +131,7 @@ class Discovery:
         return self._learned.get(kind) or self._served.get(kind)
 
     async def _read_after(self, moment: float) -> None:
-        """Read what is served, unless somebody did after `moment`."""
+        """Read the discovery documents, unless another task has done so after `moment`."""
         async with self._reading:
             if self._read_at > moment:
                 return

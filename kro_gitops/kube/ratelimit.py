@@ -29,7 +29,7 @@ class ClientLimits:
     watch: int = 600  # seconds after which the server ends a watch, and we begin another
     silence: float = 120.0  # seconds without a byte after which a watch is given up
     attempts: int = 4  # times that a request which may be repeated is sent
-    patience: float = 10.0  # the longest Retry-After, in seconds, that is waited for on the spot
+    max_retry_after: float = 10.0  # seconds; the longest Retry-After that a request waits for
 
 
 def backoff_delay(attempt: int, jitter: float, longest: float = MAX_DELAY) -> float:
@@ -60,7 +60,7 @@ def retry_delay(
         return None
     if asked is None:
         return backoff_delay(attempt, jitter)
-    return asked + backoff_delay(attempt, jitter) if asked <= limits.patience else None
+    return asked + backoff_delay(attempt, jitter) if asked <= limits.max_retry_after else None
 
 
 @dataclass(slots=True)

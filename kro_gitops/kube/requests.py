@@ -1,8 +1,8 @@
 """
-What is wanted → method, path, query, headers, body.
+Builds requests: method, path, query, headers, body.
 
-No network and no credentials here. A request says whether it may be sent twice without harm,
-because only whoever wrote it knows.
+No network and no credentials here. A request has a field for whether it may be repeated, because
+only the code that builds it knows.
 """
 
 import re

@@ -36,7 +36,7 @@ from kube_objects.errors import RefusedError
 from kube_objects.problems import Path
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
-# Where instances go that name no namespace, unless told otherwise; also kubectl's default.
+# The namespace of instances that name none, unless a flag sets another; also kubectl's default.
 DEFAULT_NAMESPACE = "default"
 # A definition may make instances of its own kind; conditions must end that some time.
 MAX_NESTING = 32

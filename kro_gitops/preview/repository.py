@@ -204,7 +204,7 @@ def _in_order(
             hint="neither can be served before the other; break the ring",
         )
         repository.findings.append(ring[0].manifest.finding(problem))
-        # Whoever is first in the ring uses a kind that is not there yet: that is said already.
+        # The unknown kind of the first definition of the ring is not reported again.
         for each in definitions:
             own.add(_unseen(each.parsed))
     for number in tuple(needs) if cycle else dag.order(needs):

@@ -13,7 +13,7 @@ INSTANCE_LABEL = "app.kubernetes.io/instance"  # Argo CD's default
 class Mode(StrEnum):
     """Who deploys instances, and whether Argo CD should see their children."""
 
-    FOLLOW = "follow"  # somebody applied the instance; if Argo CD did, its id is passed on
+    FOLLOW = "follow"  # if Argo CD applied the instance, its children get its tracking id
     NATIVE = "native"  # there is no Argo CD: owner references and our own keys only
 
 

@@ -1,11 +1,11 @@
 """
 Fields that people added to our objects by hand, and how they are removed.
 
-Server-side apply removes a field only from the manager that applied it. What somebody added with
-`kubectl edit` stays for good, and so does the old item of a list that a merge patch replaced. As
-Flux does, we take over the fields of managers that stand for a person: they are moved into our own
-entry of `managedFields`, and the next apply removes what is not desired. The values change in that
-apply only, so no request leaves the object half-way.
+Server-side apply removes a field only if its manager no longer applies it. A field that was added
+with `kubectl edit` is never removed, and neither is the old item of a list that a merge patch
+replaced. As Flux does, we take over the fields of managers that stand for a person: they are moved
+into our own entry of `managedFields`, and the next apply removes what is not desired. The values
+change in that apply only, so no request leaves the object half-way.
 
 Everything else that writes to our objects is left alone: autoscalers, injectors, operators,
 controllers, whatever their names are. Nor are fields removed that are requests to such controllers
@@ -52,7 +52,7 @@ _OPERATED = (
     "kubectl.kubernetes.io/restartedAt",
 )
 _POD_METADATA = ("spec", "template", "metadata")
-# Fields that are never removed, whoever set them; a `*` stands for any rest of a name.
+# Fields that are never removed; a `*` stands for any rest of a name.
 _SPARED: tuple[tuple[str, ...], ...] = (
     ("status",),
     ("metadata", "finalizers"),

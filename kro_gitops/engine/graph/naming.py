@@ -42,7 +42,7 @@ def is_kind_name(name: str) -> bool:
 
 
 def check_names(definition: Definition, max_dimensions: int) -> Iterator[Problem]:
-    """Yield what is wrong with the kind, the ids and the iterators, in that order."""
+    """Yield the problems of the kind, the ids and the iterators, in that order."""
     kind = definition.schema.kind
     if not is_kind_name(kind):
         text = f"kind '{kind}' is not a valid KRO kind name: must be UpperCamelCase"

@@ -27,7 +27,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 
 def check_selector(spec: ResourceSpec) -> Iterator[Problem]:
-    """Yield what is wrong with the selector of an external reference, if it has one."""
+    """Yield the problems of the selector of an external reference, if it has one."""
     if spec.external is None or not spec.has_selector:
         return
     prefix = (

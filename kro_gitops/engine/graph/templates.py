@@ -184,7 +184,7 @@ def _read_kind(
 
 
 def _resolve_kind(draft: NodeDraft, kind: Kind, schemas: Schemas, prefix: str) -> Iterator[Problem]:
-    """Look up the schema of a kind; yield what is wrong with its name, or that it is unknown."""
+    """Look up the schema of a kind; yield a problem if its name is invalid or unknown."""
     spec = draft.spec
     wrapping = f"{prefix}failed to extract GVK from resource {spec.id}: "
     version, name = spec.body["apiVersion"], spec.body["kind"]

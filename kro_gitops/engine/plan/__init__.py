@@ -1,6 +1,6 @@
 """
-From a graph and an instance to the objects it asks for.
+Plans an instance: graph and instance in, desired children out.
 
-Pure: what other nodes look like is handed in. Live, missing data means «wait»; offline it
-means «known after apply».
+Pure: the state of other nodes is a parameter. With live objects, missing data means that a node
+waits; offline it means "known after apply".
 """

@@ -1,10 +1,10 @@
 """
-What is certain of a desired object once the API server has stored it.
+The fields of a desired object that the API server stores unchanged.
 
-The server does not store every value as it was written. It ignores a status, sets some metadata
-itself, and decodes the built-in kinds: an empty or zero field may be gone, a quantity is written in
-its shortest form. Whatever may come out differently is left out here, so that it is unknown to
-whoever reads it; in a map whose keys the author chose, a placeholder keeps the key.
+The server does not store every value as it was sent. It ignores a status, sets some metadata
+itself, and decodes built-in kinds: an empty or zero field may be dropped, a quantity is stored in
+its shortest form. Every value that may differ is left out here, so that expressions see it as
+unknown; in a map whose keys the author chose, a placeholder keeps the key.
 """
 
 from base64 import b64decode, b64encode

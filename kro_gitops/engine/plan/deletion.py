@@ -1,8 +1,8 @@
 """
-Children in reverse order: what may go now, seen from what is still there.
+Deletes children in reverse order of their application.
 
-It needs no graph. Every child says in which wave it was applied; the highest wave goes first, and
-while one of its members is still there nothing below is touched.
+It needs no graph. Every child has an annotation with the wave in which it was applied. The highest
+wave is deleted first; the next one follows when all members of the wave are gone.
 """
 
 from collections.abc import Iterable
@@ -17,21 +17,21 @@ _ORPHAN = "orphan"  # the garbage collector's own finalizer
 
 @dataclass(frozen=True, slots=True)
 class Teardown:
-    """What is left of an instance: the wave that goes now, and who of it must be told to."""
+    """The wave of children that is deleted now, with its members that still exist."""
 
     wave: int
     members: tuple[KubeObject, ...]
 
     @property
     def to_delete(self) -> tuple[KubeObject, ...]:
-        """Return the members that nobody has told yet."""
+        """Return the members that are not being deleted yet."""
         return tuple(
             each for each in self.members if each["metadata"].get("deletionTimestamp") is None
         )
 
 
 def teardown(members: Iterable[KubeObject]) -> Teardown | None:
-    """Return the wave that goes now, or `None` if nothing is left."""
+    """Return the wave to delete now, or `None` if no child is left."""
     waves: dict[int, list[KubeObject]] = {}
     for member in members:
         order = apply_order(member["metadata"].get("annotations") or {})
@@ -43,15 +43,16 @@ def teardown(members: Iterable[KubeObject]) -> Teardown | None:
 
 
 def asks_to_orphan(instance: KubeObject) -> bool:
-    """Say whether an instance is being deleted so that its children stay."""
+    """Return whether an instance is being deleted with the propagation policy Orphan."""
     return _ORPHAN in (instance["metadata"].get("finalizers") or ())
 
 
 def was_orphaned(instance: KubeObject, member: KubeObject) -> bool:
     """
-    Say whether the garbage collector took a child from its instance.
+    Return whether the garbage collector removed the owner reference of a child.
 
-    It does so when somebody deletes the instance but not its children; later nothing else tells.
+    It does so when an instance is deleted with the propagation policy Orphan. Once the garbage
+    collector has removed its finalizer from the instance, nothing else shows that policy.
     """
     references = member["metadata"].get("ownerReferences") or ()
     return had_reference(instance, member) and all(
@@ -61,9 +62,9 @@ def was_orphaned(instance: KubeObject, member: KubeObject) -> bool:
 
 def had_reference(instance: KubeObject, member: KubeObject) -> bool:
     """
-    Say whether a child once referred to its instance.
+    Return whether a child had an owner reference to its instance when it was applied.
 
-    Only children that we stamped ever had a reference, and only in the instance's namespace.
+    Only children that we stamped have a reference, and only in the instance's namespace.
     """
     about, owner = member["metadata"], instance["metadata"]
     if DESIRED_HASH not in (about.get("labels") or {}):

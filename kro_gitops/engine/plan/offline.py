@@ -230,8 +230,8 @@ def child_data(made: Any, schema: Schema, path: str, parts: ReadPaths | None = N
     """
     Return what expressions see of a child, with its unknown parts marked.
 
-    A placeholder is not seen at all, and a list with one is not seen either: its other elements
-    could not be told from all of them. With `parts`, nothing else will be asked for.
+    Expressions see neither a placeholder nor a list that contains one: the other elements of the
+    list would look like all of them. With `parts`, only those paths will be read.
     """
     if is_unknown(made):
         return _UNSEEN

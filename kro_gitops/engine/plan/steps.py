@@ -1,8 +1,8 @@
 """
-What a pass over an instance asks for, and what it is told.
+The steps that a pass over an instance requests, and their results.
 
-A pass never touches the cluster. It names steps; whoever carries them out hands back what came of
-each, and the pass goes on from there.
+A pass never accesses the cluster. It returns steps; the caller executes them and passes their
+results back, and the pass continues with those.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Look at one object that somebody else made; `body` is what the reference says of it."""
+    """Read one object that the instance does not own; `body` is its external reference."""
 
     node: str
     ref: ObjectRef
@@ -54,7 +54,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Look at all objects with certain labels; no namespace means all of them."""
+    """Read all objects with certain labels; an empty namespace means all namespaces."""
 
     node: str
     kind: Kind

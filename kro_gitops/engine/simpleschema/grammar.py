@@ -119,7 +119,7 @@ def named_types(expression: TypeExpression) -> Iterator[Named]:
 
 
 def hint_for_unknown(name: str, declared: Collection[str]) -> str:
-    """Return what somebody may have meant by a type name that nobody declared."""
+    """Return the hint for a type name that is not declared."""
     lower = name.lower()
     if lower in _COLLECTIONS:
         return f"write '{_COLLECTIONS[lower]}'"

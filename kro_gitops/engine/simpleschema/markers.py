@@ -2,9 +2,9 @@
 Markers: `required=true default="a b" enum="x,y"`, what stands after the first bar.
 
 The lexer follows kro's character by character, oddities included: blanks inside a key
-vanish, single quotes mean nothing, and a blank after the last marker begins a marker that
-never comes. What a marker does to a schema is told in `effects`; which types it may stand
-on is in the table here.
+are dropped, single quotes mean nothing, and a blank after the last marker begins another marker.
+The module `effects` applies markers to a schema; the table here lists the types that a marker is
+allowed on.
 """
 
 import re
@@ -78,7 +78,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """The markers of a definition that can be read, and what is wrong with the others."""
+    """The markers of a field that can be parsed, and the problems of the others."""
 
     found: tuple[Marker, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -1,8 +1,8 @@
 """
 A schema while it is being created.
 
-A draft is an OpenAPI schema that remembers which marker wrote which keyword, so that what
-an API server would refuse about the result can be shown where somebody wrote it. Drafts of
+A draft is an OpenAPI schema that remembers which marker set which keyword, so that a violation that
+an API server would report has the position of that marker. Drafts of
 custom types are shared between their uses; `instantiate` makes the copy that a use may change,
 and only `export` writes everything out.
 """
@@ -124,7 +124,7 @@ def structure(path: Path, properties: Mapping[str, Draft]) -> Draft:
     if required:
         keywords["required"] = required
     elif any(child.has_default for child in properties.values()):
-        # Without it, defaults below would never apply to whoever leaves the structure out.
+        # Without it, defaults below would not apply to objects that omit the structure.
         keywords["default"] = {}
     return Draft(
         path,

@@ -25,7 +25,7 @@ ROOT = "types"
 
 @dataclass(frozen=True, slots=True)
 class CustomTypes:
-    """The types by name, and what is wrong with them."""
+    """The types by name, and their problems."""
 
     drafts: Mapping[str, Draft]
     problems: tuple[Problem, ...]

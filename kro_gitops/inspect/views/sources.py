@@ -114,7 +114,7 @@ def source_row(source: KubeObject) -> SourceRow:
 
 
 def message_of(source: KubeObject) -> str:
-    """Return one line on what is wrong with a source; empty if it is healthy."""
+    """Return one line on why a source is not healthy; empty if it is."""
     verdict = source_verdict(source)
     parts = [] if verdict.health is Health.HEALTHY else [first_line(verdict.message)]
     for type_ in NOTABLE:

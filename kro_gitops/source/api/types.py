@@ -11,7 +11,7 @@ from kro_gitops.tracking.ignored_fields import IgnoreRule
 
 
 class DriftMode(StrEnum):
-    """What becomes of a change that somebody makes on the cluster."""
+    """What the controller does with drift."""
 
     CORRECT = "correct"
     WARN = "warn"
@@ -19,7 +19,7 @@ class DriftMode(StrEnum):
 
 
 class DeletionPolicy(StrEnum):
-    """What becomes of the objects when their source is deleted; Flux's words."""
+    """What happens to the objects when their source is deleted; the values are Flux's."""
 
     MIRROR_PRUNE = "MirrorPrune"  # as `prune` says
     DELETE = "Delete"

@@ -99,7 +99,7 @@ class FileContent(Protocol[M_co]):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return what is wrong with it."""
+        """Return its problems."""
 
 
 @dataclass(frozen=True, slots=True)
