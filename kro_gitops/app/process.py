@@ -14,6 +14,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from kro_gitops.app.companions import Companion, ControllerView, run_with_compan
 from kro_gitops.app.controllers import Controllers, build_controllers
 from kro_gitops.app.observers import ResourceNames, SourceMetrics, WatchMetrics
 from kro_gitops.app.wiring import named_source, request_limits, source_defaults
-from kro_gitops.control.leadership import Leadership
+from kro_gitops.control.leadership import Leadership, own_lease
+from kro_gitops.control.rival_controllers import reject_rivals
 from kro_gitops.engine.controllers.engine import Engine
 from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.engine.crd.update import is_served, is_up_to_date
@@ -134,6 +136,8 @@ class _Process:
     ) -> int:
         if not await self._reach(discovery):
             return 0
+        if not await self._or_stopped(self._reject_rivals(client)):
+            return 0
         async with self._serve_webhooks(Client(unbound, discovery), discovery):
             named = self._settings.storage_path
             # Without a folder that is named, mirrors are deleted with the process.
@@ -158,6 +162,9 @@ class _Process:
                         self._health.set_ready(name, True)
                     log.info("waiting to be elected")
                     if not await self._or_stopped(leadership.elected()):
+                        return 0
+                    # Again: the other one may have been elected at the same time.
+                    if not await self._or_stopped(self._reject_rivals(client)):
                         return 0
                     working = self._work(system, client, discovery)
                     working_task = asyncio.create_task(working)
@@ -187,6 +194,12 @@ class _Process:
                 self._health.set_ready(API_SERVER, True)
                 return True
         return False
+
+    async def _reject_rivals(self, client: Client) -> None:
+        """Raise `UserError` if another controller reconciles the same kinds."""
+        if not self._settings.allow_second_controller:
+            own = own_lease(self._settings) if self._settings.leader_elect else None
+            await reject_rivals(client, own, datetime.now(UTC))
 
     @asynccontextmanager
     async def _serve_webhooks(self, client: Client, discovery: Discovery) -> AsyncIterator[None]:

@@ -14,7 +14,7 @@ import uuid
 from pathlib import Path
 
 from kro_gitops.control.leader_election import ElectionConfig, ElectionResult, LeaderElector
-from kro_gitops.control.lease import API_VERSION, KIND
+from kro_gitops.control.lease import API_VERSION, KIND, LEASE_NAME
 from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.kube.api import JsonPatch
 from kro_gitops.kube.client import Client
@@ -24,6 +24,7 @@ from kro_gitops.settings.settings import Settings
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _POD_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_LEASE_KIND = Kind.of(API_VERSION, KIND)
 _SHUTDOWN_TIMEOUT = 10.0  # seconds to give the lease back
 
 
@@ -116,8 +117,7 @@ class Leadership:
     async def _campaign(self) -> ElectionResult:
         async with Transport(self._access) as transport:
             client = Client(transport, Discovery(transport))
-            kind = Kind.of(API_VERSION, KIND)
-            ref = ObjectRef(kind, self._terms.namespace, self._terms.name)
+            ref = ObjectRef(_LEASE_KIND, self._terms.namespace, self._terms.name)
             self._elector = LeaderElector(
                 _ClusterLease(client, ref), self._terms, lambda: self._notify(self._elected)
             )
@@ -127,6 +127,11 @@ class Leadership:
 
     def _notify(self, event: asyncio.Event) -> None:
         self._main.call_soon_threadsafe(event.set)
+
+
+def own_lease(settings: Settings) -> ObjectRef:
+    """Return the Lease that this controller campaigns for."""
+    return ObjectRef(_LEASE_KIND, controller_namespace(settings), LEASE_NAME)
 
 
 def controller_namespace(settings: Settings) -> str:

@@ -376,6 +376,12 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "interval between two attempts to acquire or renew",
         ),
         (
+            "allow-second-controller",
+            BOOLEAN,
+            "false",
+            "start although kro or another release of kro-gitops is running in the cluster",
+        ),
+        (
             "enable-controller-warmup",
             BOOLEAN,
             "false",

@@ -136,6 +136,7 @@ class Settings:
     leader_election_lease_duration: float
     leader_election_renew_deadline: float
     leader_election_retry_period: float
+    allow_second_controller: bool
     enable_controller_warmup: bool
 
     once: bool
