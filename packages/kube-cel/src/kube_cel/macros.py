@@ -117,7 +117,7 @@ def _expands(
 
 
 def expand(call: Call) -> Expansion:
-    """Return what a call means: a node of its own, the call itself, or what is wrong with it."""
+    """Return the expansion of a macro, the call itself if it is none, or an error."""
     macro = _MACROS.get((call.function, len(call.arguments), call.target is not None))
     return macro(call) if macro else call
 

@@ -48,7 +48,7 @@ def _is_as_general(left: Type, right: Type) -> bool:
 
 
 def may_match(arguments: Sequence[Type], parameters: Sequence[Type]) -> bool:
-    """Rule out at a glance what cannot match; True promises nothing."""
+    """Return False if arguments certainly do not match; True is not certain."""
     for argument, parameter in zip(arguments, parameters, strict=True):
         kind = argument.kind
         if kind != parameter.kind and not (

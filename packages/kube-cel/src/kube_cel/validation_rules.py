@@ -62,7 +62,7 @@ def check_rules(schema: Schema, value: Any, path: Path) -> Iterator[Problem]:
 
 
 def rule_problems(schema: Schema) -> Iterator[tuple[int, ExpressionError | str]]:
-    """Yield what is wrong with the rules themselves, by their index in this schema part."""
+    """Yield the errors in the rules of this schema part, with the index of each rule."""
     for index, raw in enumerate(schema.get(EXTENSION) or ()):
         try:
             program = compile_text(raw["rule"], _environment(schema))

@@ -52,7 +52,7 @@ DNS_1123_SUBDOMAIN = NameShape(
 
 
 def label_problems(text: str) -> list[str]:
-    """Return what is wrong with a text as an RFC 1123 label."""
+    """Return the violations of RFC 1123 in a label; empty if it is valid."""
     found = DNS_1123_LABEL.problems(text)
     if found and found[-1] == DNS_1123_LABEL.mismatch() and re.fullmatch(_SUBDOMAIN, text):
         found[-1] = "must not contain dots"

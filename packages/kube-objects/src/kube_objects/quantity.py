@@ -5,9 +5,9 @@ A quantity is mantissa × 10^exponent, exactly, and has a notation in which it i
 writes quantities in one form (`0.5` becomes `500m`, `1024Mi` becomes `1Gi`), but keeps a text that
 its quick reader takes for canonical. Quantities are compared by value.
 
-What Kubernetes holds as a machine integer and what it holds as a big decimal is told apart, because
-only the former turns into an integer in CEL: `1Ki` does, `1.5Ki` and `1000m` do not, although all
-three are whole numbers.
+Kubernetes stores some quantities as machine integers and others as big decimals. The difference is
+kept, because only the former become integers in CEL: `1Ki` does, `1.5Ki` and `1000m` do not,
+although all three are whole numbers.
 
 Exponents are the user's, and `1e999999999` is a quantity: nothing here writes such a number out.
 Sums that would need it raise `QuantityError`.
@@ -137,7 +137,7 @@ class Quantity:
         """Return -1, 0 or 1 by value."""
         if self.sign != other.sign or not self.mantissa:
             return (self.sign > other.sign) - (self.sign < other.sign)
-        # Numbers of different length in digits need not be written out to be told apart.
+        # Numbers with different counts of digits are compared without being expanded.
         length = _digits(self.mantissa) + self.exponent
         difference = length - _digits(other.mantissa) - other.exponent
         if difference:

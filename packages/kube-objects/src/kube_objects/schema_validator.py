@@ -222,7 +222,7 @@ class SchemaValidator:
         )
 
     def violations(self, value: Any, old: Any = ABSENT) -> Violations:
-        """Return what is wrong with a value; `old` is what was there before, if anything was."""
+        """Return the violations in a value; `old` is the stored value, if there is one."""
         found = Violations()
         self.check(value, None, found)
         if found and old is not ABSENT:
@@ -231,7 +231,7 @@ class SchemaValidator:
         return found
 
     def check(self, value: Any, trail: Trail, found: Violations, old: Any = ABSENT) -> None:
-        """Add what is wrong with a value."""
+        """Add the violations in a value."""
         kind = type(value)
         if value is None and self._built_in:
             return

@@ -149,7 +149,7 @@ class _Report:
                     self._add(describe(each, self._hides(path)), path)
 
     def add_marked(self, marked: Marked) -> None:
-        """Add what is wrong with items that must differ, and with an object inside the value."""
+        """Add the problems of items that must be unique, and of an object inside the value."""
         value, schema, path = marked.value, marked.schema, (*self._checks.prefix, *marked.path)
         if isinstance(value, list):
             kind = list_type(schema)

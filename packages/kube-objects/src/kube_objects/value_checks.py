@@ -39,7 +39,7 @@ _VALUE_TYPE_NAMES: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is wrong with a value: `'spec.replicas'` … `is 0, but must be at least 1`."""
+    """A violation in words: `'spec.replicas'` … `is 0, but must be at least 1`."""
 
     code: str
     text: str
@@ -47,7 +47,7 @@ class Description:
 
 
 def find_violations(value: Any, schema: Schema, hidden: bool) -> Iterator[Description]:
-    """Describe what is wrong with a value that is no object and no list."""
+    """Yield descriptions of the violations in a scalar value."""
     for each in SchemaValidator(schema).violations(value):
         yield describe(each, hidden)
 

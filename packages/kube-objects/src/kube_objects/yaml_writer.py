@@ -33,7 +33,7 @@ _BREAKS = {ord("\t"): None, ord("\n"): None}
 
 # Words that some version of YAML reads as a boolean or null, whatever their case.
 _WORDS = frozenset(("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n"))
-# All that could be a number, a time or a date to somebody, and a little more: no harm in quoting.
+# Texts that some parser may read as a number, a time or a date. Quoting too many does no harm.
 _NUMBER_LIKE = re.compile(r"[-+]?\.?[0-9][-+0-9a-fx_.,:toz ]*|[-+]?\.(?:inf|nan)", re.IGNORECASE)
 _PLAIN_START = re.compile(
     r"[^-.<=\s?:,\[\]{}#&*!|>'\"%@`]"  # no indicator,

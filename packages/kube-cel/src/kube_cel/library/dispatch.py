@@ -38,7 +38,7 @@ def accepts(parse: Function) -> Callable[..., bool]:
     """Return a function that tests whether `parse` accepts its arguments."""
 
     def is_accepted(*arguments: Any) -> bool:
-        # For functions that say whether another one would raise, such as isURL().
+        # For functions that return whether another one would raise, such as isURL().
         try:
             parse(*arguments)
         except EvaluationError:

@@ -71,7 +71,7 @@ def named(name: str) -> OptionalValue:
 
 
 def validate(named_format: NamedFormat, text: str) -> OptionalValue:
-    """Return what is wrong with a text, or none."""
+    """Return the violations of a format in a text, or none."""
     found = named_format.problems(text)
     return OptionalValue(found) if found else NONE
 

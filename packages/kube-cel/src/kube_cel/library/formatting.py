@@ -159,7 +159,7 @@ def _scan(template: str) -> Iterator[str | Clause]:
 
 
 def _precision(digits: str, at_end: bool) -> tuple[int, str]:
-    """Return the number and what is wrong with it."""
+    """Return the number, and an error if it is invalid."""
     if at_end:
         return 0, "could not find end of precision specifier"
     failed = f'error while converting precision to integer: strconv.Atoi: parsing "{digits}"'

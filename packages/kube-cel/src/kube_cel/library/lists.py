@@ -164,7 +164,7 @@ def last(elements: Any) -> OptionalValue:
 
 
 def _not_comparable(function: str, elements: Any, position: int) -> EvaluationError:
-    raise_if_deferred(list(elements)[position])  # raises what is wrong with the element itself
+    raise_if_deferred(list(elements)[position])  # raises the error of the element, if it has one
     return no_such_overload() if position else no_such_overload(function, elements)
 
 

@@ -25,7 +25,7 @@ _PATH = _PLAIN + b"$&+,/:;=@"
 _FRAGMENT = _PLAIN + b"!$&()*+,/:;=?@"
 _USER = _PLAIN + b"$&+,;="
 _HOST = _PLAIN + b"!\"$&'()*+,:;<=>[]"
-_TOLERATED = b"!$&'()*+,;=:@[]%"  # in what was written, not in what is escaped anew
+_TOLERATED = b"!$&'()*+,;=:@[]%"  # accepted in the input; escaped in the output
 
 _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]")
 _SCHEME: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*:")
