@@ -1,5 +1,5 @@
 """
-Errors of the API: the `Status` a rejected request gets, and what is wrong with a field.
+Errors of the API: the `Status` of a rejected request, and the errors of its fields.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/errors/errors.go NewNotFound, NewConflict,
 NewApplyConflict, NewInvalid, NewForbidden.
@@ -17,7 +17,7 @@ from kube_objects.refs import KubeObject
 
 
 class ErrorType(Enum):
-    """The sorts of errors: how a cause names them, and how they are told."""
+    """The types of field errors: the reason in a cause, and the text in a message."""
 
     NOT_FOUND = ("FieldValueNotFound", "Not found")
     REQUIRED = ("FieldValueRequired", "Required value")
@@ -165,7 +165,7 @@ def apply_conflict(message: str, causes: Sequence[Mapping[str, str]]) -> StatusE
 def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
     """Return 422 Invalid with a cause for each field error."""
     found = list(errors)
-    # The same error twice is told once, as the API server's aggregate does.
+    # Equal errors are reported once, as the API server's aggregate does.
     texts = list(dict.fromkeys(map(str, found)))
     detail = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     text = f"{qualified(group, kind)} {quote(name)} is invalid"

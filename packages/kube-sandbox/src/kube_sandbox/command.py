@@ -146,7 +146,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
 
 
 def _start_error(error: OSError, arguments: argparse.Namespace) -> InvalidError:
-    """Return what is wrong with the folder or the address."""
+    """Return the validation errors of the folder or the address."""
     why = error.strerror or str(error)
     place = arguments.folder if error.errno in _DISK_FULL else error.filename
     if place is not None:

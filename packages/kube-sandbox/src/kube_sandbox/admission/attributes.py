@@ -1,5 +1,5 @@
 """
-A write that asks to be let in, as admission sees it.
+The attributes of a write that admission decides on.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/attributes.go NewAttributesRecord.
 """
@@ -13,7 +13,7 @@ from kube_sandbox.registry.kinds import Served
 
 @dataclass(frozen=True, slots=True)
 class AdmissionAttributes:
-    """A write that asks to be let in; `old` is what is there, `obj` what is to be."""
+    """A write for admission; `old` is the stored object, `obj` the new one."""
 
     operation: str  # CREATE, UPDATE or DELETE
     served: Served

@@ -93,7 +93,7 @@ class AdmissionChain:
             plugin.mutate(attributes)
 
     def judge(self, attributes: AdmissionAttributes) -> list[str]:
-        """Reject what a policy or a plugin does not let in; return what its author should know."""
+        """Raise if a policy or a plugin denies the write; return the warnings for its author."""
         warnings = [
             text
             for plugin in self._plugins.get(attributes.served.bucket, ())

@@ -1,10 +1,10 @@
 """
-ValidatingAdmissionPolicies: expressions that say which writes are let in.
+ValidatingAdmissionPolicies: expressions that decide which writes are admitted.
 
 A policy says what it is about and what must hold; a binding puts it into force, for a part of the
-cluster, with parameters, and says whether to deny or to warn. Pure but for what it is given to look
-things up; whoever changes policies calls `forget`. Nothing is known of the `authorizer` that real
-expressions may ask, and a policy is matched by the version that was written alone.
+cluster, with parameters, and selects whether to deny or to warn. Pure, except for the functions it
+gets to read objects; the code that changes policies calls `forget`. The variable `authorizer` of
+real expressions is not supported, and a policy is matched with the version of the request only.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go
 dispatcher.Dispatch; k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go
@@ -44,7 +44,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Why a write is not to be let in."""
+    """Why a write is denied."""
 
     message: str
     reason: str = "Invalid"

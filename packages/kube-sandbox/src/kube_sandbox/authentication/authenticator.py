@@ -37,7 +37,7 @@ class Authenticator:
         self._tokens = tokens
 
     def asker(self, authorization: str, now: datetime) -> UserInfo:
-        """Return who sent a header `Authorization`; reject whoever is not known."""
+        """Return the user of a header `Authorization`; raise if the token is not known."""
         scheme, _, rest = authorization.partition(" ")
         token = rest.partition(" ")[0]
         found = self.verdict(token, now).asker if scheme.lower() == "bearer" and token else None

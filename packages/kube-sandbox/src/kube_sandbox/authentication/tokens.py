@@ -122,7 +122,7 @@ class TokenIssuer:
         if known is not None:
             claims: Claims | None = known
         else:
-            # What stands in a token, whoever signed it.
+            # The claims of a token, whose signature is not verified here.
             match token.split("."):
                 case [_, content, _]:
                     try:
@@ -159,11 +159,11 @@ class TokenIssuer:
         return UserInfo(claims["sub"], groups, about["serviceaccount"]["uid"], extra), common
 
     def keys(self) -> Mapping[str, Any]:
-        """Return the public key as it is told at /openid/v1/jwks."""
+        """Return the public key as served at /openid/v1/jwks."""
         return {"keys": [self._signer.public_key()]}
 
     def configuration(self, address: str) -> Mapping[str, Any]:
-        """Return what is told at /.well-known/openid-configuration."""
+        """Return the document served at /.well-known/openid-configuration."""
         return {
             "issuer": self._issuer,
             "jwks_uri": f"https://{address}/openid/v1/jwks",

@@ -1,9 +1,9 @@
 """
-Nobody grants what they do not have: the check on every write of a role or a binding.
+Prevents privilege escalation: a check on every write of a role or a binding.
 
-Whoever writes a role must hold each of its rules already, or the right to `escalate` the role;
-whoever binds one must hold its rules, or the right to `bind` it. What is missing is told rule by
-rule, in the API server's words.
+A user who writes a role must hold each of its rules already, or the right to `escalate` the role; a
+user who binds one must hold its rules, or the right to `bind` it. The error lists the missing rules
+in the API server's words.
 
 Follows kubernetes 1.35 pkg/registry/rbac/role/policybased/storage.go Storage.Create;
 pkg/registry/rbac/rolebinding/policybased/storage.go Storage.Create;
@@ -83,7 +83,7 @@ def check_grant(
 
 
 def _missing(access: RBACAuthorizer, user: UserInfo, namespace: str, rules: Iterable[Rule]) -> str:
-    """Return which rules somebody does not hold; empty if they hold all."""
+    """Return the rules that a user does not hold; empty if they hold all."""
     held, errors = access.rules(user, namespace)
     wanted = (single for rule in rules for single in _single_rules(rule))
     lacking = [each for each in wanted if not any(_covers(own, each) for own in held)]

@@ -48,7 +48,7 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether something is allowed, and what is told about it."""
+    """Whether a request is allowed, and the reason."""
 
     allowed: bool
     reason: str = ""
@@ -62,7 +62,7 @@ class RBACAuthorizer:
         self._policy: _Policy | None = None
 
     def forget(self) -> None:
-        """Look at the objects anew: one of the group has changed."""
+        """Read the RBAC objects again at the next request, because one has changed."""
         self._policy = None
 
     def decide(self, user: UserInfo, attributes: Attributes) -> Decision:
@@ -84,7 +84,7 @@ class RBACAuthorizer:
             raise forbidden(user, attributes, decision.reason)
 
     def rules(self, user: UserInfo, namespace: str) -> tuple[list[Rule], list[str]]:
-        """Return all that is granted to somebody in a namespace, and which roles are missing."""
+        """Return the rules granted to a user in a namespace, and errors for missing roles."""
         rules, errors = [], []
         for source, rule in self._policy_now().granted(user, namespace):
             if isinstance(source, StatusError):
@@ -179,7 +179,7 @@ class _Policy:
 
 
 def forbidden(user: UserInfo, attributes: Attributes, reason: str) -> StatusError:
-    """Return the error that somebody may not do something."""
+    """Return the error for a request that is not allowed."""
     who = f"User {quote(user.user)} cannot {attributes.verb}"
     if not attributes.resource:
         text = f"{who} path {quote(attributes.path)}"
@@ -196,7 +196,7 @@ def forbidden(user: UserInfo, attributes: Attributes, reason: str) -> StatusErro
 
 
 def aggregate(texts: Iterable[str]) -> str:
-    """Tell several errors in one line; the same one is told once."""
+    """Format several errors on one line; equal errors appear once."""
     found = list(dict.fromkeys(texts))
     return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
 

@@ -1,5 +1,5 @@
 """
-Questions that are sent as objects: may somebody do this, what may I do, who am I, whose is this?
+Reviews: requests about permissions, identities and tokens that are sent as objects.
 
 Each review takes the object that was sent and returns the same with an answer in its status.
 Nothing is stored. What stands in `metadata` is kept, for managed fields are recorded elsewhere.
@@ -148,7 +148,7 @@ class Reviews:
 
 
 def self_subject(user: UserInfo, now: datetime) -> KubeObject:
-    """Tell somebody who they are."""
+    """Return the SelfSubjectReview of a user."""
     body = {"metadata": {"creationTimestamp": format_time(now)}}
     message = {"status": {"userInfo": _user(user)}}
     return _review(AUTHENTICATION, "SelfSubjectReview", body, message)

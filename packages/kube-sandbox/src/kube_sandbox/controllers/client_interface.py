@@ -1,5 +1,5 @@
 """
-What a controller does to objects, whoever does it.
+The protocols through which a controller reads and writes objects.
 """
 
 from dataclasses import dataclass

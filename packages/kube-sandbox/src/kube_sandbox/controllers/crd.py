@@ -2,8 +2,8 @@
 CustomResourceDefinitions at work: accepted, served, changed, and gone with all their objects.
 
 What their status says next is decided by `custom.conditions`; this writes it, tells the registry,
-and shows objects by a schema that has changed. Work is done soon after the write that asks for it,
-never within it: whoever wrote gets their answer first, as from a real API server.
+and converts objects to a changed schema. Work is done soon after the write that requires it, never
+within it: the client gets its response first, as from a real API server.
 
 Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go
 CRDFinalizer.sync, CRDFinalizer.deleteInstances;
@@ -92,7 +92,7 @@ class CRDController:
             end_crd: KubeObject = crd
             end_name, now = end_crd["metadata"]["name"], self._clock()
             if conditions.FINALIZER not in (end_crd["metadata"].get("finalizers") or ()):
-                self._serve(end_crd)  # somebody else holds it, and objects may come again
+                self._serve(end_crd)  # another finalizer keeps it, and objects may be created again
                 return
             if end_name not in self._ending:
                 self._ending.add(end_name)
@@ -173,7 +173,7 @@ class CRDController:
         try:
             self._writer.update(write_request, self._stored.copy(crd))
         except StatusError as error:
-            if error.code not in (404, 409):  # somebody was quicker; their write calls again
+            if error.code not in (404, 409):  # another write came first and triggers this again
                 raise
 
 

@@ -96,7 +96,7 @@ class EventRecorder:
         before = message.get(known)
         if before is None:
             made = event(about, EventContent(notice.component, notice.reason, words), now)
-            # Several may be told at one moment: each has a name of its own.
+            # Several may be recorded at one moment: each needs a name of its own.
             made["metadata"]["name"] += f"{len(message):x}"
         else:
             count = before["count"] + 1

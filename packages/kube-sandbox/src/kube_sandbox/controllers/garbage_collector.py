@@ -1,9 +1,9 @@
 """
 Owner references → the next objects to delete or to strip.
 
-The graph knows of every object who owns it and whether it is being deleted; it is told of each
-change and answers which objects are to be looked at again, and for one of them, what is to be done.
-Nothing is done here: whoever carries out a step tells the graph of the change that follows.
+The graph stores the owners of every object and whether it is being deleted. It receives each change
+and returns the objects to process again, and for one of them the next step. It executes nothing:
+the caller executes a step and passes the resulting change to the graph.
 
 What is done with an object depends on its owners. One that is there and stays is *solid*; one that
 is not there, or is another object of the same name, is *dangling*; one that is being deleted and
@@ -152,7 +152,7 @@ Places = Callable[[str, str], Place | None]
 
 @dataclass(frozen=True, slots=True)
 class _ClassifiedOwners:
-    """An object's owners, told apart."""
+    """An object's owners by their state."""
 
     solid: tuple[Owner, ...]
     dangling: tuple[Owner, ...]

@@ -58,7 +58,7 @@ class NamespaceInitializer:
     def _furnish(self, namespace: KubeObject) -> None:
         """Create what every namespace starts with: the default service account, the root CA."""
         for step in namespace_steps.missing_initial_objects(namespace, {}, self.authority):
-            # Somebody may have been faster, or it goes already.
+            # Another client may have created it, or the namespace is being deleted.
             with suppress(StatusError):
                 assert isinstance(step, Create), "nothing is in it yet"
                 self.actor.create(_MANAGER, step.bucket, step.obj)

@@ -1,9 +1,9 @@
 """
 What is to be looked at: now, at some time, and again after it was refused.
 
-Knows nothing of what is looked at but its key, and has no clock. A key is due at one time only, the
-earliest it was given: whoever looks then says when to look next. What was refused is tried again
-after a pause that doubles each time, as the queues of controllers do it.
+It stores keys only, and has no clock. A key is due at one time, the earliest that was added; its
+reconcile then returns when it is due next. A rejected write is retried after a delay that doubles
+each time, as in the workqueues of real controllers.
 
 Follows kubernetes 1.35 k8s.io/client-go/util/workqueue/rate_limiting_queue.go
 rateLimitingType.AddRateLimited; k8s.io/client-go/util/workqueue/default_rate_limiters.go

@@ -77,7 +77,7 @@ class TokenSecretController:
             or said.get(_UID, account["metadata"]["uid"]) != account["metadata"]["uid"]
         ):
             account = None
-        # Somebody may have been faster.
+        # Another client may have written it first.
         with suppress(StatusError):
             if account is None:
                 place = (metadata["namespace"], metadata["name"])

@@ -1,10 +1,10 @@
 """
-What is served, told to clients: /api, /apis and what is below them, up to a group's version.
+The discovery documents: /api, /apis and what is below them, up to a group's version.
 
 Everything comes from the registry; only the order of built-in groups is data. Each document is
-made when it is first asked for and kept until the registry changes. There are two ways to tell the
-same: a document for each group and version, and everything in one («aggregated»), which is what
-kubectl asks for.
+built at its first request and cached until the registry changes. There are two forms of the same
+content: a document for each group and version, and everything in one (aggregated discovery), which
+kubectl requests.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/discovery/aggregated/handler.go
 resourceDiscoveryManager.ServeHTTP; k8s.io/apiserver/pkg/endpoints/discovery/group.go
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 JSON = "application/json"
 AGGREGATED = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _ACCEPTED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
-# The order in which the verbs of a custom kind are told.
+# The order of the verbs of a custom kind.
 _CUSTOM_VERBS = (
     *("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"),
 )
@@ -171,7 +171,7 @@ class Discovery:
         return sorted(found, key=lambda each: each.plural)
 
     def _groups(self, *, in_list: bool = False) -> list[tuple[str, list[str]]]:
-        """Return the named groups with their versions, in the order they are told.
+        """Return the named groups with their versions, in the order of the document.
 
         In the list at /apis custom groups are sorted by the names of their APIServices, which
         begin with the version.
@@ -274,7 +274,7 @@ def _is_aggregated_wanted(accept: str, path: str) -> bool:
         if has_both and kind == ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"):
             return True
     message = ", ".join(_ACCEPTED)
-    # The list of groups and a group are told by another part of the API server than the rest.
+    # Another part of the API server serves the list of groups and single groups.
     if path.startswith("/apis") and path.count("/") < 3:
         text = f"only the following media types are accepted: {message}"
     else:

@@ -2,7 +2,7 @@
 The audit log: who asked for what, and what came of it; a line of JSON for each request.
 
 As a real API server writes it at level Metadata, without bodies. A watch is noted when it begins.
-Knows no file: lines are given to whoever keeps them.
+It writes no file: a function receives the lines.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/filters/audit.go WithAudit;
 k8s.io/apiserver/pkg/audit/request.go LogRequestMetadata.

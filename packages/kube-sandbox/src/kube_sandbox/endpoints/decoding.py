@@ -1,9 +1,9 @@
 """
-What was sent → an object of the kind that is served, in its form.
+Decodes a request body into an object of a served kind.
 
-JSON is tried first, since everybody sends it; YAML is JSON to whoever says so. What becomes of the
-fields (types, unknown ones, nulls) is up to `round_trip_of` for built-in kinds, and to the
-strategy of custom ones.
+JSON is tried first, because nearly all clients send it; YAML is decoded if the content type names
+it. `round_trip_of` handles the fields of built-in kinds (types, unknown fields, nulls), and the
+strategy those of custom kinds.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/create.go createHandler;
 k8s.io/apiserver/pkg/endpoints/handlers/patch.go applyPatcher.applyPatchToCurrentObject,
@@ -154,7 +154,7 @@ class BodyDecoder:
 
 
 def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
-    """Return an object in the form of its kind, and its unknown fields as they are told."""
+    """Return an object in the form of its kind, and the messages about unknown fields."""
     strategy = served.strategy
     if isinstance(strategy, CustomStrategy):
         if obj.get("kind") != served.kind.kind:
@@ -319,7 +319,7 @@ def _decoding_reason(served: Served, error: api_errors.StatusError) -> str:
 
 
 def _yaml_type_error(served: Served, obj: KubeObject, error: api_errors.StatusError) -> str:
-    """Return what was wrong, as it is told of what was never JSON."""
+    """Return the message of a type error in a body that was YAML."""
     form = None if served.is_custom else round_trip_of(served.kind)
     return (form.conversion_error(obj) if form is not None else "") or _decoding_reason(
         served, error

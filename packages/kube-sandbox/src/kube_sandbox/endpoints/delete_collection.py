@@ -28,7 +28,7 @@ def delete_collection(
         try:
             deleter.delete(served, record.namespace, record.name, options, now)
         except StatusError as error:
-            if error.code != 404:  # somebody else was quicker, or it went with another
+            if error.code != 404:  # another client deleted it, or it was deleted with its owner
                 raise
     answer = rendering.many(found.records, list_metadata(found))
     answer.warnings = warnings(served, options)

@@ -172,7 +172,7 @@ def _check(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
 
 
 def warnings(served: Served, options: DeleteOptions) -> list[str]:
-    """Return what somebody who deletes an object should know."""
+    """Return the warnings for a client that deletes an object."""
     if served.bucket == "jobs.batch" and options.orphan is None and not options.propagation:
         return [_ORPHANED_PODS_WARNING]
     return []

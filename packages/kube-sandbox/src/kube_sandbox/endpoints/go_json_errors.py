@@ -95,7 +95,7 @@ class _Reader:
                 return
 
     def follow(self, open_: list[int]) -> bool:
-        """Go on behind a value; say whether another one must come."""
+        """Continue after a value; return whether another value must follow."""
         while open_:
             found, is_object = self.token(), open_[-1] == ord("{")
             if found == ord(","):

@@ -81,7 +81,7 @@ class Handlers:
     clock: Callable[[], datetime]
     policies: ValidatingAdmissionPolicies
     note: Callable[[HTTPRequest, UserInfo, int, datetime], None] | None = (
-        None  # told of every request
+        None  # called for every request
     )
 
 

@@ -28,7 +28,7 @@ _ACCOUNT = "system:serviceaccount:"
 def impersonated(
     asker: UserInfo, headers: Iterable[tuple[str, str]], access: RBACAuthorizer
 ) -> UserInfo:
-    """Return as whom somebody asks; reject it to those who may not."""
+    """Return the impersonated user; raise if the client may not impersonate it."""
     wishes = [
         wish for name, value in headers for wish in _parse_impersonation_header(name.lower(), value)
     ]
@@ -40,7 +40,7 @@ def impersonated(
         raise api_errors.bad_request(f"requested [{message}] without impersonating a user")
     for wish in wishes:
         access.check(asker, wish.attributes())
-    # Who somebody becomes by all they want to be.
+    # The user that results from all headers.
     first = wishes[0]
     is_account = first.kind == "ServiceAccount"
     user = f"{_ACCOUNT}{first.namespace}:{first.name}" if is_account else first.name
@@ -63,7 +63,7 @@ def impersonated(
 
 @dataclass(frozen=True, slots=True)
 class _ImpersonationRequest:
-    """One thing that somebody wants to be."""
+    """One impersonation header: a user, a group, a uid or an extra value."""
 
     kind: str
     name: str

@@ -1,5 +1,5 @@
 """
-What goes to and fro between the wire and whoever answers.
+Requests and responses, as the HTTP server and the handlers exchange them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
 """
-JSON as an API server reads it: what is wrong with a text is said in the words of Go's decoder.
+JSON as an API server reads it: syntax errors have the messages of Go's decoder.
 
 Follows go 1.25 encoding/json/scanner.go checkValid, scanner.pushParseState.
 """

@@ -1,5 +1,5 @@
 """
-In which form an answer is wanted: the object, its metadata alone, or a table.
+Content negotiation: the object, its metadata only, or a table.
 
 Only JSON is spoken (and YAML, to the client for nothing else); the forms are parameters of the
 media type, as in `application/json;as=Table;v=v1;g=meta.k8s.io`.

@@ -45,7 +45,7 @@ _INCONSISTENT = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A list, or a part of one; `remaining` is told only where the API server tells it."""
+    """A list, or a page of one; `remaining` is set only where the API server sets it."""
 
     records: Sequence[Record]
     version: int

@@ -3,8 +3,7 @@ Bodies that Go clients send as protobuf → objects.
 
 Typed clients, and kubectl where it uses them, send protobuf whatever the server speaks; they take
 JSON for an answer. So it is read here and never written. Which field has which number is data
-(`documents/messages.json.xz`). A field that is zero and need not be told is left out, as it would
-be in JSON.
+(`documents/messages.json.xz`). An optional field with the zero value is left out, as in JSON.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go
 Serializer.Decode.

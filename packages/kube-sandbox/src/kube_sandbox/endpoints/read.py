@@ -88,7 +88,7 @@ class Reader:
             selected = self.selected(served, request)
         except api_errors.StatusError as error:
             if not error.message.startswith(_SYNTAX):
-                version_options_of(request.query)  # what is wrong with these is told before
+                version_options_of(request.query)  # errors of these are reported first
             raise
         asked = version_options_of(request.query)
         if served.bucket == "events" and asked.resource_version == "0":

@@ -56,7 +56,7 @@ class Rendering:
         return self._answer(code, self._shaped(obj), warnings)
 
     def record(self, record: Record) -> Response:
-        """Show a stored object; nothing is parsed if it is wanted as it is."""
+        """Return a stored object; it is parsed only if another form was requested."""
         if self.form.shape is Shape.OBJECT and self.form.media_type == JSON:
             return Response(200, self.records.value(self.served, record))
         return self.one(200, self.records.load(self.served, record))

@@ -1,8 +1,8 @@
 """
 Objects of the store as dicts, in the version that is asked for, and back.
 
-The store holds an object in one version, as the bytes that are sent. Whoever wants another version
-of it gets a conversion; most versions of a kind differ in their name alone.
+The store keeps an object in one version, as the bytes that are sent. Another version is converted
+from it; most versions of a kind differ in their name only.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/versioning/versioning.go
 codec.Decode, codec.Encode; etcd 3.6 server/embed/config.go DefaultMaxRequestBytes;
@@ -109,7 +109,7 @@ class StoredObjects:
 
     def is_shown(self, served: Served, obj: KubeObject) -> bool:
         """
-        Say whether all that is stored of an object is what is shown of it, and no more.
+        Return whether the stored bytes of an object are exactly what is served.
 
         Not so if its schema, or that of the version asked for, has lost a field or got a default:
         then a write that changes nothing else makes that last.

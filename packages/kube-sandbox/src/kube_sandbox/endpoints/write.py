@@ -1,10 +1,10 @@
 """
-Create, update, patch and apply: from what was sent to what is stored.
+Create, update, patch and apply: from the request body to the stored object.
 
-The order of steps is the API server's, since it decides which of two mistakes is told: the body is
-read and brought into form, defaults are filled in, managed fields are worked out, then whether the
-place is there, then what the kind wants, then what all objects have in common; only then is it
-looked whether there is such an object already. A write that changes nothing is none.
+The steps have the order of the API server, because it decides which of two errors is reported: the
+body is decoded, defaults and managed fields are set, the namespace is checked, then the rules of
+the kind, then those common to all objects; only then whether the object exists. A write that
+changes nothing is not stored.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/generic/registry/store.go Store.Create,
 Store.Update; k8s.io/apiserver/pkg/endpoints/handlers/update.go UpdateResource;
@@ -274,7 +274,7 @@ class Writer:
         else:
             is_finished = not former.get("deletionGracePeriodSeconds")
         if is_finished:
-            # What is told of it is how it was.
+            # The watch event shows its former state.
             self.stored.remove(served, live, dry_run=write_request.options.dry_run)
             return Written(new)
         if not write_request.options.dry_run:

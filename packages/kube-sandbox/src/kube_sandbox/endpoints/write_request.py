@@ -64,12 +64,12 @@ class WriteRequest:
         )
 
     def request_context(self, find: Callable[[str, str, str], KubeObject | None]) -> RequestContext:
-        """Return what strategies are told."""
+        """Return the context of the request for strategies."""
         return RequestContext(self.now, self.asker.user, find, self.options.dry_run)
 
     @property
     def write(self) -> Write:
-        """Return what managed fields are told."""
+        """Return the context of the write for managed fields."""
         served = self.served
         # How the other versions of a custom kind look, also those that are not served.
         strategy, kind = served.strategy, served.kind
@@ -108,7 +108,7 @@ class WriteRequest:
         return api_errors.conflict(self.served.kind.group, self.served.plural, self.name, why)
 
     def invalid(self, errors: list[Any], obj: KubeObject) -> api_errors.StatusError:
-        """Return what is wrong with the object, which is called what it says to be."""
+        """Return the error for an object, which is named by its own kind and name."""
         served = self.served
         kind = served.kind
         if served.is_custom and obj.get("apiVersion") and obj.get("kind"):

@@ -251,7 +251,7 @@ class _Connection(asyncio.Protocol):
         return allowed is not None and now - self.since > allowed
 
     def expire(self) -> None:
-        """Close; an idle client is told so first, if it did not ignore that before."""
+        """Close an idle connection, or end one whose client did not react to that."""
         if self._state == "idle" and self._transport and not self._transport.is_closing():
             self._transport.close()
         else:
@@ -447,7 +447,7 @@ def _encoded(answer: Response, *, is_head: bool) -> bytes:
     headers["Content-Length"] = str(len(answer.body))
     headers["Date"] = _date()
     if answer.code == 304:
-        # Whoever has the document goes on reading it as what it came as.
+        # The client uses the headers of its cached document.
         del headers["Content-Type"], headers["Content-Length"]
     status = _STATUSES.get(answer.code) or str(answer.code)
     head = head_of(status, [*headers.items(), *_warnings(answer.warnings)])

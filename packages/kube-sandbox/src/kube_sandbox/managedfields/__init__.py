@@ -1,6 +1,6 @@
 """
-Who set which field of an object: server-side apply, and the notes in `metadata.managedFields`.
+Field ownership: server-side apply, and the entries of `metadata.managedFields`.
 
-Values in, values out; whoever calls says who writes, when and under which version. `manager` is
-the way in; everything else here serves it.
+Values in, values out; the caller passes the field manager, the time and the version. `manager` is
+the public module; the others implement it.
 """

@@ -1,5 +1,5 @@
 """
-How it is told that fields belong to others.
+The messages about conflicts with other field managers.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go
 NewConflictError, getConflictMessage, printManager.

@@ -47,7 +47,7 @@ def empty_managed() -> Managed:
 
 
 def are_entries(value: Any) -> bool:
-    """Return whether somebody sent something like entries."""
+    """Return whether a value looks like a list of managedFields entries."""
     return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 

@@ -256,7 +256,7 @@ def _value_text(value: Any, number_text: Callable[[float], str]) -> str:
 
 
 def parsed(fields: Any) -> FieldSet:
-    """Read what somebody wrote as a set, into its one form; raise if it makes no sense."""
+    """Parse a field set of a client into its canonical form; raise if it is malformed."""
     if not isinstance(fields, dict):
         raise MalformedFieldsError("ReadMapCB: expect { or n")
     found = _parsed(fields)

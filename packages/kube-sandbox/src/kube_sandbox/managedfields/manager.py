@@ -250,7 +250,7 @@ def restore_unchanged_times(live: KubeObject, new: KubeObject) -> KubeObject:
 
 
 def _metadata(obj: KubeObject) -> dict[str, Any]:
-    """Return an object's metadata, whatever somebody sent as such."""
+    """Return an object's metadata; empty if the client sent no object there."""
     found = obj.get("metadata")
     return found if isinstance(found, dict) else {}
 

@@ -1,8 +1,8 @@
 """
 Values made from others by their types: an applied one laid over a live one, or parts taken out.
 
-Nothing is changed in place. What stays as it was is the same dict or list as before, so that
-whoever compares sees at once where nothing happened; `copy_value` breaks the ties.
+Nothing is changed in place. An unchanged part stays the same dict or list, so that a comparison can
+skip it; `copy_value` makes an independent copy.
 
 Follows structured-merge-diff 6.3 typed/merge.go mergingWalker.merge; typed/remove.go
 removeItemsWithSchema; typed/reconcile_schema.go ReconcileFieldSetWithSchema.

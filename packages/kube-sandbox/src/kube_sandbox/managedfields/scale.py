@@ -1,5 +1,5 @@
 """
-Managed fields of a scale: one field, which belongs to whoever owns the replicas of the object.
+Managed fields of a scale: one field, owned by the manager of the object's replicas.
 
 A write to the scale is worked out on a Scale's own managed fields and carried back: who set the
 replicas there owns them in the object, and nobody else does any more.

@@ -1,10 +1,9 @@
 """
-Values by their types: which paths they have, and what differs between two of them.
+Typed values: the paths in a value, and the differences between two values.
 
-Every path that is somebody's to own is found here. An atomic part is one path, however much is in
-it; items of lists are named by their keys or values. Lists may hold several items of one name:
-those are one path together. Equal parts of two values are not looked into, which is what makes an
-update cheap.
+This computes every path that a manager can own. An atomic part is one path, whatever its size;
+items of lists are named by their keys or values. Several items with one name are one path. Equal parts of
+two values are not compared in depth, which makes an update cheap.
 
 Follows structured-merge-diff 6.3 typed/compare.go compareWalker.compare; typed/tofieldset.go
 toFieldSetWalker.toFieldSet; typed/helpers.go listItemToPathElement.
@@ -31,7 +30,7 @@ _UNSUPPORTED_ITEMS: dict[type, str] = {
 
 
 class UnnamedItemError(ValueError):
-    """An item of a list cannot be told from others."""
+    """An item of a list cannot be distinguished from the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def steps_of(items: list[Any], kind: ListType) -> dict[str, list[Any]]:
 
 
 def fields_of(obj: KubeObject, root: Atom) -> FieldSet:
-    """Return what is owned by whoever applies an object: its leaves, items and keys."""
+    """Return the fields that a manager owns by applying an object: leaves, items and keys."""
     return _applied_map(obj, root.map) if root.map is not None else {}
 
 

@@ -42,7 +42,7 @@ class MapType:
 
 @dataclass(slots=True, eq=False)
 class ListType:
-    """Lists: atomic, or told apart by their values or by some fields of their items."""
+    """Lists: atomic, or with items that are identified by their value or by key fields."""
 
     element: "Atom"
     is_atomic: bool = True
@@ -173,7 +173,7 @@ def _object_meta() -> Atom:
 
 
 def _untyped(*, is_atomic: bool) -> Atom:
-    """Return what holds where nothing is described; objects are merged unless told otherwise."""
+    """Return the type of a value without a schema; objects are merged unless it is atomic."""
     atom = Atom(_Source({}))
     atom.scalar, atom.accepts = "untyped", _ANY
     whole = atom if is_atomic else _WHOLE

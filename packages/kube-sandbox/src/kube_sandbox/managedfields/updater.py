@@ -1,9 +1,9 @@
 """
 Apply and update: from objects and owners to objects and owners, or to conflicts.
 
-Whoever changes a field takes it from its owners, whoever removes one takes it from all. An apply
-asks first: a field of somebody else's that it would change is a conflict, unless it is forced.
-What a manager applied before and no longer does goes away if nobody else owns it.
+An update that changes or removes a field takes it from its other owners. An apply that would change
+a field of another manager is a conflict, unless it is forced. A field that a manager applied before
+and no longer applies is removed if it has no other owner.
 
 Every owner has written under some version of the kind. What happened to its fields is looked up
 in that version's schema, since versions differ in nothing else here; owners under versions that are
@@ -35,7 +35,7 @@ _OWNED = "failed add back owned items: failed to convert merged object at versio
 
 
 class Identity(NamedTuple):
-    """Who owns fields: the same manager in another way is somebody else."""
+    """The identity of an owner: the same manager with another operation is another owner."""
 
     manager: str
     operation: str
@@ -45,7 +45,7 @@ class Identity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """What somebody owns."""
+    """The fields of one owner."""
 
     fields: FieldSet
     version: str
@@ -64,7 +64,7 @@ class ConflictsError(Exception):
 
 
 class SchemaMismatchError(Exception):
-    """An object does not fit the kind's schema at a version somebody wrote it under."""
+    """An object does not match the schema of the version that an owner wrote it in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _pruned(setting: UpdateContext, new: KubeObject, owners: Owners, last: Owned
     root = setting.type_at(last.version)
     mine = with_named_fields(last.fields, root)
     whole = _named(new, root)
-    # Put back what somebody owns.
+    # Restore the fields that another manager owns.
     pruned: KubeObject = remove_fields(new, mine, root)
     known = {last.version: whole}
     owned_at: dict[str, FieldSet] = {}

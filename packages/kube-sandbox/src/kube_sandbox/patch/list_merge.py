@@ -34,7 +34,7 @@ def internal_patch_error(text: str) -> StatusError:
 
 
 def invalid_item_type(expected: type, actual: Any) -> StatusError:
-    """Return the error that a value is of another type than is wanted."""
+    """Return the error for a value of another type than expected."""
     got = GO_TYPES[type(actual)]
     return internal_patch_error(f"expected a {GO_TYPES[expected]}, but received a {got}")
 

@@ -56,7 +56,7 @@ def _unknown_type(directive: Any, item: Mapping[str, Any]) -> StatusError:
     if isinstance(directive, str):
         named = directive
     else:
-        # Print what Go makes of a value that it is told is a text.
+        # Print a value as Go's verb %s does.
         if directive is None:
             named = "%!s(<nil>)"
         else:

@@ -97,13 +97,13 @@ def served_builtins(strategies: Strategies) -> list[Served]:
 
 
 def server_version() -> Json:
-    """Return what is told at /version."""
+    """Return the document served at /version."""
     version: Json = _builtin()["version"]
     return version
 
 
 def builtin_groups() -> dict[str, list[str]]:
-    """Return the named groups in the order they are told, with their versions."""
+    """Return the named groups in the order of discovery, with their versions."""
     groups: dict[str, list[str]] = _builtin()["groups"]
     return groups
 

@@ -76,7 +76,7 @@ class Served:
     scale: ScalePaths | None = None
     list_kind: str = ""
     selectable: tuple[str, ...] = ()  # JSONPaths of fields that a custom kind can be selected by
-    deprecation: str = ""  # a warning to whoever uses it
+    deprecation: str = ""  # a warning to clients
 
     @property
     def schema(self) -> Schema:

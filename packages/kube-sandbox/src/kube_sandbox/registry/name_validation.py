@@ -1,9 +1,9 @@
 """
-What names may look like, and what the API server says of those that do not.
+Rules for names, with the messages of the API server.
 
-A rule takes a text and returns what is wrong with it, nothing if all is well. A `NameRule` judges
-names of objects, and prefixes that a generated name will begin with. The messages are the API
-server's to the letter, down to lengths that one rule counts in characters and another in bytes.
+A rule takes a text and returns its violations; none if it is valid. A `NameRule` validates names of
+objects, and prefixes of generated names. The messages are exactly the API server's, and so are the
+lengths, which one rule counts in characters and another in bytes.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/validation/validation.go IsDNS1123Label,
 IsDNS1123Subdomain, IsQualifiedName; k8s.io/apimachinery/pkg/api/validation/generic.go

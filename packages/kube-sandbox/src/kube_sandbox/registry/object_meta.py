@@ -2,8 +2,8 @@
 What the API server checks of the metadata of any object.
 
 A kind's own checks begin with `validate_create` (or `validate_update`), with its rule for names.
-Around them stand those that are the same for all kinds: `common_create` is asked after a kind
-had nothing to say, `common_update` before it; an error that both find is told by both.
+The checks common to all kinds run around them: `common_create` after the checks of a kind found
+nothing, `common_update` before them; an error that both find is reported twice.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/validation/objectmeta.go ValidateObjectMeta,
 ValidateObjectMetaUpdate; k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go
@@ -56,24 +56,24 @@ _IMMUTABLE_FIELDS: tuple[tuple[str, Any], ...] = (
 def validate_create(
     obj: KubeObject, namespaced: bool, name_rule: NameRule, *, field: str = "metadata"
 ) -> Errors:
-    """Return what is wrong with the metadata of an object of the API server's own groups."""
+    """Return the validation errors of the metadata of an object of the API server's own groups."""
     meta = obj["metadata"]
     found = _checked(meta, namespaced, name_rule, field)
     return found + _known_finalizers(meta, field)
 
 
 def validate_object_meta(obj: KubeObject, namespaced: bool, name_rule: NameRule) -> Errors:
-    """Return what is wrong with the metadata of any other object, such as a custom one."""
+    """Return the validation errors of the metadata of any other object, such as a custom one."""
     return _checked(obj["metadata"], namespaced, name_rule, "metadata")
 
 
 def common_create(obj: KubeObject, namespaced: bool) -> Errors:
-    """Return what is wrong with the metadata of a new object of whatever kind."""
+    """Return the validation errors of the metadata of a new object of whatever kind."""
     return _checked(obj["metadata"], namespaced, path_segment, "metadata")
 
 
 def common_update(new: KubeObject, old: KubeObject, namespaced: bool) -> Errors:
-    """Return what is wrong with the metadata of a changed object of whatever kind."""
+    """Return the validation errors of the metadata of a changed object of whatever kind."""
     return common_create(new, namespaced) + validate_object_meta_update(new, old)
 
 
@@ -120,7 +120,7 @@ def _lists(meta: Mapping[str, Any], field: str) -> Errors:
 
 
 def labels(values: Mapping[str, str] | None, field: str) -> Errors:
-    """Return what is wrong with labels."""
+    """Return the validation errors of labels."""
     found: Errors = []
     for key, value in (values or {}).items():
         found += label_key(key, field)
@@ -129,12 +129,12 @@ def labels(values: Mapping[str, str] | None, field: str) -> Errors:
 
 
 def label_key(key: str, field: str) -> Errors:
-    """Return what is wrong with the key of a label."""
+    """Return the validation errors of the key of a label."""
     return [invalid(field, key, each) for each in qualified_name(key)]
 
 
 def annotations(values: Mapping[str, str] | None, field: str) -> Errors:
-    """Return what is wrong with annotations."""
+    """Return the validation errors of annotations."""
     if not values:
         return []
     found = [invalid(field, key, each) for key in values for each in qualified_name(key.lower())]
@@ -145,7 +145,7 @@ def annotations(values: Mapping[str, str] | None, field: str) -> Errors:
 
 
 def owner_references(owners: Iterable[Mapping[str, Any]], field: str) -> Errors:
-    """Return what is wrong with references to owners."""
+    """Return the validation errors of references to owners."""
     found: Errors = []
     controller = ""
     for owner in owners:
@@ -197,7 +197,7 @@ def _known_finalizers(meta: Mapping[str, Any], field: str) -> Errors:
 
 
 def managed_fields(entries: Iterable[Mapping[str, Any]], field: str) -> Errors:
-    """Return what is wrong with the records of who manages what."""
+    """Return the validation errors of the records of who manages what."""
     found: Errors = []
     for index, entry in enumerate(entries):
         where = f"{field}[{index}]"
@@ -214,7 +214,7 @@ def managed_fields(entries: Iterable[Mapping[str, Any]], field: str) -> Errors:
 
 
 def field_manager(name: str, field: str) -> Errors:
-    """Return what is wrong with the name of a manager of fields."""
+    """Return the validation errors of the name of a manager of fields."""
     if name.isascii() and name.isprintable() and len(name) <= _MAX_MANAGER_LENGTH:
         return []
     found = []
@@ -268,7 +268,7 @@ def validate_update(new: KubeObject, old: KubeObject) -> Errors:
 def label_selector(
     selector: Mapping[str, Any] | None, field: str, *, any_value: bool = False
 ) -> Errors:
-    """Return what is wrong with a label selector; `any_value` passes values no label can have."""
+    """Return the errors of a label selector; `any_value` accepts invalid label values."""
     if not selector:
         return []
     found = labels(selector.get("matchLabels"), f"{field}.matchLabels")

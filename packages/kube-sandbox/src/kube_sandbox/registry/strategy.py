@@ -54,12 +54,12 @@ class Strategy(Protocol):
         """Put back what this write may not reach, and count the generation; changes `new`."""
 
     def validate_create(self, obj: KubeObject, context: RequestContext) -> Errors:
-        """Return what is wrong with a new object."""
+        """Return the validation errors of a new object."""
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> Errors:
-        """Return what is wrong with a changed object."""
+        """Return the validation errors of a changed object."""
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Return what its author should know though it is accepted."""

@@ -3,7 +3,7 @@ Bookmarks: how a watch tells the version it has got to, with an object that has 
 
 A built-in kind is a Go struct in the real API server, and a bookmark is that struct with nothing
 in it: fields that are always written are there, with Go's zero values. Clients ignore them. They
-are here as they were seen, since a watch should not be told apart by them.
+are recorded from a real server, so that the watches do not differ.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/storage/cacher/cacher.go Cacher.dispatchEvents,
 Cacher.dispatchEvent; k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go

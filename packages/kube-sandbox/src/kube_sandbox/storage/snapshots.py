@@ -1,10 +1,10 @@
 """
 Snapshots: a store's objects in a file of their own, and back.
 
-A snapshot is a file like a journal's, with no past: whoever watches from before it is told that
-this is too old. It can be taken of a store that is in use, by its own process or another: a file
-is read as it is at one moment, whatever is written meanwhile. A fork alone is enough to try
-something out and throw it away, as the preview of a pull request does.
+A snapshot is a file like a journal's, without history: a watch from an earlier version gets the
+error that the version is too old. It can be taken while a process uses the store: the file is read
+in the state of one moment, whatever is written meanwhile. A fork in memory is enough for changes
+that are discarded afterwards.
 """
 
 import os

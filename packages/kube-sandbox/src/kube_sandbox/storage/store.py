@@ -6,8 +6,8 @@ version of the whole store, so versions have no gaps, and "the last thousand cha
 arithmetic. Objects lie in buckets, one for each kind. The past is kept as changes, up to a limit;
 what is forgotten is too old for watches and for lists alike.
 
-What must not be lost is written before it is true: a `Recorder` sees a change first, and if it
-raises, nothing has happened and nobody was told.
+A change is recorded before it takes effect: a `Recorder` receives it first, and if that raises, the
+store does not change and no watch gets an event.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/storage/cacher/watch_cache.go watchCache.processEvent,
 watchCache.getAllEventsSinceLocked.
@@ -135,7 +135,7 @@ class Store:
 
     def show(self, bucket: str, value_of: Callable[[Record], bytes]) -> None:
         """
-        Show what is in a bucket otherwise, since its schema changed; nobody is told.
+        Replace the served form of a bucket, because its schema changed; no watch gets an event.
 
         `value_of` gets what was written, not what an earlier schema left of it: a field that is
         hidden by one schema comes back with the next, as it does where etcd keeps it.
@@ -184,7 +184,7 @@ class Store:
         return twin
 
     def replay(self, bucket: str, record: Record, *, deleted: bool) -> None:
-        """Repeat a change that was recorded before; it is neither recorded nor told again."""
+        """Repeat a recorded change; it is not recorded again, and no watch gets an event."""
         before = self.get(bucket, record.namespace, record.name)
         if deleted and before is None:
             raise KeyError(f"{bucket} has no {record.key}")

@@ -103,7 +103,7 @@ def connect(path: Path, *pragmas: str, may_be_empty: bool = True) -> sqlite3.Con
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open a file that is there and stays as it is; somebody else may be writing to it."""
+    """Open an existing file for reading; another process may be writing to it."""
     with store_error(path):
         uri = f"{path.resolve().as_uri()}?mode=ro"
         if not path.exists():
@@ -121,7 +121,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def is_used(connection: sqlite3.Connection) -> bool:
-    """Return whether a file has been somebody's store; one that was only saved has not."""
+    """Return whether a server has used a file as its store; a saved snapshot is not one."""
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
 
 
@@ -148,7 +148,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 @contextmanager
 def store_error(path: Path) -> Iterator[None]:
-    """Return what is wrong with a file where SQLite cannot read or write it."""
+    """Return the validation errors of a file where SQLite cannot read or write it."""
     try:
         yield
     except sqlite3.Error as error:

@@ -83,8 +83,8 @@ class Watch:
     """
     A watch that has begun.
 
-    It takes changes from the store until it is over: its time is up, it was told an error, its
-    client is too slow, or it was closed.
+    It takes changes from the store until it ends: its time is over, it sent an error, its client is
+    too slow, or it was closed.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Watch:
         try:
             self._backlog = self._begin(asked, version)
         except StatusError as error:
-            # Whoever watches is told in an event what whoever lists is told by the status code.
+            # A watch reports an error as an event, a list by its status code.
             self._pending.append((_ERROR, _anonymous_record(orjson.dumps(error.status()))))
             self.is_over = True
         else:
@@ -225,7 +225,7 @@ def _event(change: Change, has: Callable[[Record | None], bool]) -> Event | None
         return None
     if change.type is ChangeType.DELETED:
         return ChangeType.DELETED, change.record
-    # It is there, but does not match any more: told as it was, with the version of the change.
+    # It exists, but no longer matches: reported in its former state, with the new version.
     # A record that says another version of itself.
     record = change.before
     version = change.version

@@ -4,8 +4,8 @@ The expressions of validation rules, compiled: what a rule asks, and how it word
 A rule sees `self`, the value at its place, and `oldSelf`, what was there before; both are of one
 type. With `optionalOldSelf` the old value is an optional, and the rule is asked of new values, too.
 
-What an expression may cost is estimated only for who says how large values can be: whoever writes
-the rule has to know, the client it does not.
+The cost of an expression is estimated only if the caller passes the sizes of values: the author of
+a rule gets an estimate, the author of an object does not.
 
 Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go
 Compile, compileRule, sizeEstimator.EstimateSize.
@@ -135,7 +135,7 @@ def _rule(raw: dict[str, Any], schema: Schema, **found: Any) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class _ExpressionUse:
-    """What an expression is for: what it must yield, and how its problems are told."""
+    """The use of an expression: the type it must yield, and the texts of its errors."""
 
     wanted: Type
     complaint: str

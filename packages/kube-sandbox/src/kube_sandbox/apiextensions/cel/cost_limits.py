@@ -22,7 +22,7 @@ _MAX_RULE_COST = 10_000_000
 _MAX_TOTAL_COST = 100_000_000
 _REPORT_THRESHOLD = _MAX_TOTAL_COST // 100
 _MAX_REPORTED_EXPRESSIONS = 4
-_MAX_REPORTED_FACTOR = 100.0  # times the limit; by how much more is not told
+_MAX_REPORTED_FACTOR = 100.0  # times the limit; a larger factor is not reported
 _ADVICE = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, "
     "maps, and strings are declared)"

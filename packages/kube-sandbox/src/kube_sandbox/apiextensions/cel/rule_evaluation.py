@@ -5,8 +5,8 @@ A rule that does not use the old value only warns for a part that did not change
 
 What rules may do is bounded: each evaluation by the expression engine, all of one object together
 here, with a real server's numbers. It counts units of cost, of which a step here is at least one
-but for comparisons of long lists. Who exceeds a bound is told so in the API server's words, and
-nothing more is asked.
+but for comparisons of long lists. If a limit is exceeded, the error has the API server's text, and
+no further rule is evaluated.
 
 Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go
 validator, Validator.Validate, Validator.validateExpressions.

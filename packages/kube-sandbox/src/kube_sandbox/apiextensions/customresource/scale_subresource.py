@@ -38,7 +38,7 @@ class _WrongType(Exception):  # noqa: N818 - of what is found at a path
 
 
 def check_scale(obj: KubeObject, paths: ScalePaths, *, status_only: bool = False) -> Errors:
-    """Return what is wrong with the fields that the scale of an object shows."""
+    """Return the validation errors of the fields that the scale of an object shows."""
     numbers = (
         [paths.status_replicas] if status_only else [paths.spec_replicas, paths.status_replicas]
     )

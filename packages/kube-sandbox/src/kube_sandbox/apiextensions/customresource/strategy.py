@@ -228,7 +228,7 @@ class CustomStrategy:
             metadata.pop("managedFields", None)
             if managers is not None:
                 metadata["managedFields"] = managers
-            # Whoever writes this may have been looked up before: only what is inside may change.
+            # The caller may hold a reference to this dict: only its content may change.
             new["metadata"].clear()
             new["metadata"].update(metadata)
             for key in [key for key in new if key != "metadata"]:
@@ -246,7 +246,7 @@ class CustomStrategy:
         set_generation(new, generation + 1 if changed else generation)
 
     def validate_create(self, obj: KubeObject, context: RequestContext) -> Errors:
-        """Return what is wrong with a new object."""
+        """Return the validation errors of a new object."""
         if wrong := self._check_kind(obj):
             return wrong
         version = self.version
@@ -263,7 +263,7 @@ class CustomStrategy:
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> Errors:
-        """Return what is wrong with a changed object."""
+        """Return the validation errors of a changed object."""
         if wrong := self._check_kind(new):
             return wrong
         found = object_meta.validate_object_meta_update(new, old)

@@ -33,7 +33,7 @@ _EMBEDDED = "x-kubernetes-embedded-resource"
 
 
 def check_defaults(schema: Schema, path: str) -> Errors:
-    """Return what is wrong with the defaults in a structural schema."""
+    """Return the validation errors of the defaults in a structural schema."""
     return list(_check({**schema, _EMBEDDED: True}, path, is_root=True, is_meta=False))
 
 

@@ -39,7 +39,7 @@ _NOT_EMPTY, _ONE_LINE = "must be non-empty if specified", "must not contain line
 
 
 def check_rule_texts(schema: Schema, path: str) -> Iterator[FieldError]:
-    """Yield what is wrong with rules besides their expressions."""
+    """Yield the validation errors of rules, except those of their expressions."""
     for index, rule in enumerate(schema[RULES]):
         where = f"{path}.{RULES}[{index}]"
         text, message = rule.get("rule", "").strip(), rule.get("message", "")
@@ -106,7 +106,7 @@ class RuleLocation:
 
 
 def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterator[FieldError]:
-    """Yield what is wrong with the expressions of rules, and add to the bill what they cost."""
+    """Yield the errors of the expressions of rules, and add their estimated cost."""
     extent = size_estimates.estimate_size(schema, is_root=place.is_root)
     if place.untied is None or extent is None:
         message = (

@@ -51,7 +51,7 @@ _EMBEDDED = "x-kubernetes-embedded-resource"
 def check_schema(
     schema: Schema, path: str, *, has_status: bool, is_unchanged: bool = False
 ) -> Errors:
-    """Return what is wrong with a schema; `is_unchanged` if it is stored already."""
+    """Return the validation errors of a schema; `is_unchanged` if it is stored already."""
     if has_status:
         beside = "if the status subresource is enabled"
         for key, name in INTERNAL_NAMES.items():
@@ -104,7 +104,7 @@ class _SchemaContext:
 
 @dataclass(slots=True)
 class _Checks:
-    """The errors found so far; those of rules are told last."""
+    """The errors found so far; those of rules are reported last."""
 
     may_ask: bool
     bill: CostBudget

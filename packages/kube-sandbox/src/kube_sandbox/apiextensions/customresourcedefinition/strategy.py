@@ -103,13 +103,13 @@ class DefinitionStrategy:
         _store_current(new)
 
     def validate_create(self, obj: KubeObject, context: RequestContext) -> Errors:
-        """Return what is wrong with a new definition."""
+        """Return the validation errors of a new definition."""
         return check_definition(obj)
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> Errors:
-        """Return what is wrong with a changed definition."""
+        """Return the validation errors of a changed definition."""
         return check_status(new, old) if subresource == "status" else check_change(new, old)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:

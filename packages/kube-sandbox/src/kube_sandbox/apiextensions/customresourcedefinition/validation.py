@@ -52,7 +52,7 @@ _SEE = "see https://github.com/kubernetes/enhancements/pull/1111"
 
 
 def check_definition(crd: KubeObject) -> Errors:
-    """Return what is wrong with a new definition."""
+    """Return the validation errors of a new definition."""
     spec = crd["spec"]
     wanted = f"{spec['names']['plural']}.{spec['group']}"
 
@@ -65,7 +65,7 @@ def check_definition(crd: KubeObject) -> Errors:
 
 
 def check_change(new: KubeObject, old: KubeObject) -> Errors:
-    """Return what is wrong with a changed definition."""
+    """Return the validation errors of a changed definition."""
     found = object_meta.validate_object_meta_update(new, old)
     spec, before = new["spec"], old["spec"]
     found += _check_spec(spec, before)
@@ -77,7 +77,7 @@ def check_change(new: KubeObject, old: KubeObject) -> Errors:
 
 
 def check_status(new: KubeObject, old: KubeObject) -> Errors:
-    """Return what is wrong with a changed status."""
+    """Return the validation errors of a changed status."""
     found = object_meta.validate_object_meta_update(new, old)
     return found + _check_names(new["status"]["acceptedNames"], "status.acceptedNames")
 

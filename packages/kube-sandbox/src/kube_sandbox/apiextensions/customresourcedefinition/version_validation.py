@@ -137,7 +137,7 @@ def _check_selectable(
 
 
 def check_conversion(spec: KubeObject) -> Iterator[FieldError]:
-    """Yield what is wrong with how objects are converted from one version to another."""
+    """Yield the validation errors of the conversion between versions."""
     conversion, path = spec.get("conversion"), "spec.conversion"
     if conversion is None:
         return

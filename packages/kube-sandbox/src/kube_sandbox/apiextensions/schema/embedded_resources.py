@@ -88,7 +88,7 @@ def _parts(value: Any, schema: Schema, path: str) -> Iterator[tuple[Any, Schema,
 
 
 def check_embedded(value: Any, schema: Schema, path: str, *, here: bool = True) -> Errors:
-    """Return what is wrong with objects inside a value; `here` says that it may itself be one."""
+    """Return the errors of objects inside a value; with `here` it may itself be one."""
     found: Errors = []
     if here and is_embedded(schema) and isinstance(value, dict):
         found = [required(child(path, key)) for key in ("apiVersion", "kind") if key not in value]
@@ -138,7 +138,7 @@ def check_embedded(value: Any, schema: Schema, path: str, *, here: bool = True) 
 
 
 def kind_name(value: str, path: str) -> Errors:
-    """Return what is wrong with the name of a kind."""
+    """Return the validation errors of the name of a kind."""
     wrong = dns_1035_label(value.lower())
     message = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
     return [invalid(path, value, message)] if wrong else []
@@ -170,7 +170,7 @@ def check_unique_items(value: Any, schema: Schema, path: str) -> Errors:
 
 
 def _repeated(values: Sequence[Any]) -> list[int]:
-    """Return where a value stands for the second time; a third time is not told."""
+    """Return the index of the second occurrence of each repeated value."""
     seen: dict[Any, int] = {}
     found = []
     for index, value in enumerate(values):

@@ -28,7 +28,7 @@ _LIST_TYPES, _MAP_TYPES = ("atomic", "set", "map"), ("atomic", "granular")
 
 
 def check_lists(schema: Schema, path: str) -> Iterator[FieldError]:
-    """Yield what is wrong with how a part of a schema merges."""
+    """Yield the validation errors of the merge strategy of a schema part."""
     merge, keys, map_merge = schema.get(_LIST), schema.get(_KEYS) or [], schema.get(_MAP)
     kind = schema.get("type", "")
     if map_merge is not None and kind != "object":

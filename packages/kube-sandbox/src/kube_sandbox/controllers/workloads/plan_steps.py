@@ -135,14 +135,14 @@ Planner = Callable[[KubeObject, RelatedObjects, PlanContext], Plan]
 @dataclass(frozen=True, slots=True)
 class Controller:
     """
-    Who looks after the objects of a bucket.
+    The controller of the objects of a bucket.
 
-    `owns`: the buckets of objects that it is the controller of; `sees`: the others that it looks
-    at. A change to one of either wakes it. `looks` names buckets, of all that are in namespaces,
-    that it looks at as a whole, by what an object says; somebody else knows which changes there
-    wake it. Of objects that it does not `mind` it makes no plans, and one that `is_settled` is
-    not looked at because it changed. `adopts` says of an object that nobody controls, and that an
-    owner's selector chooses, whether it is taken in; without it nothing is.
+    `owns`: the buckets of objects that it controls; `sees`: other buckets that it reads. A change
+    in either requeues it. `looks` returns the namespaced buckets that it reads as a whole for an
+    object; another part decides which changes there requeue it. It makes no plans for objects that
+    it does not `mind`, and a change of an object that `is_settled` does not requeue it. `adopts`
+    returns whether an object without a controller that matches the selector of an owner is
+    adopted; without it, none is.
     """
 
     bucket: str
