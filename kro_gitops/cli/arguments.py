@@ -249,6 +249,27 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     _add_cluster(parser)
 
 
+def timeline_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `timeline`."""
+    parser.add_argument(
+        "target",
+        type=full_target,
+        metavar="KIND/NAME",
+        help="the instance, rgd/NAME or source/NAME",
+    )
+    parser.add_argument(
+        "--since",
+        type=duration,
+        metavar="DURATION",
+        help="only what happened in this time, such as 2h (default: everything)",
+    )
+    parser.add_argument(
+        "-w", "--watch", action="store_true", help="go on and print what happens from now on"
+    )
+    _add_output(parser, "text", "json", "yaml")
+    _add_cluster(parser)
+
+
 def why_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `why`."""
     parser.add_argument("target", type=full_target, metavar="KIND/NAME", help="the object")

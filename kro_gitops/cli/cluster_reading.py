@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from kro_gitops.control.lease import LEASE_NAME
 from kro_gitops.engine.applyset import GroupKind, parse_inventory
 from kro_gitops.engine.kinds import DEFINITION_KIND
+from kro_gitops.engine.revision import REVISION_KIND
 from kro_gitops.errors import NotServed, UserError
 from kro_gitops.inspect.kind_lookup import Offer
 from kro_gitops.inspect.views.instances import (
@@ -17,7 +18,9 @@ from kro_gitops.inspect.views.instances import (
     Definitions,
     is_instance,
     kind_made_by,
+    revision_row,
     text_at,
+    written,
 )
 from kro_gitops.inspect.views.sources import Entry
 from kro_gitops.kube.access_review import Permission, role_for
@@ -143,6 +146,12 @@ class Reading:
             self._note(error.message)
             return {}
 
+    async def source_of(self, obj: KubeObject) -> KubeObject | None:
+        """Return the source that the annotations of an object name, as `source` does."""
+        place = written(obj)
+        namespace, _, name = (place.source if place else "").partition("/")
+        return await self.source(namespace, name) if name else None
+
     async def leases(self) -> list[KubeObject]:
         """Return the Leases of controllers, as far as they may be read."""
         selection = Selection(_LEASE, fields=f"metadata.name={LEASE_NAME}")
@@ -215,6 +224,15 @@ class Reading:
         namespace = ObjectRef.of(obj).namespace or "default"
         selection = Selection(EVENT, namespace, fields=f"involvedObject.uid={uid}")
         return await self._list_or_note(selection)
+
+    async def events_in(self, namespace: str) -> list[KubeObject]:
+        """Return all events of a namespace; those of cluster-scoped objects are in `default`."""
+        return await self._list_or_note(Selection(EVENT, namespace or "default"))
+
+    async def revisions(self, definition: str) -> list[KubeObject]:
+        """Return the revisions of a definition, as far as they may be read."""
+        listed = await self._list_or_note(Selection(REVISION_KIND))
+        return [each for each in listed if revision_row(each).definition == definition]
 
     async def pods(self, obj: KubeObject) -> list[KubeObject]:
         """Return the pods of a workload; other objects have none."""

@@ -11,7 +11,7 @@ from textwrap import wrap
 from kro_gitops.cli.argument_types import SourceName, Target
 from kro_gitops.cli.cluster_session import Session, run_on_cluster
 from kro_gitops.cli.exit_codes import PROBLEMS
-from kro_gitops.cli.instances import find_instances
+from kro_gitops.cli.instances import find_definition, find_instances
 from kro_gitops.cli.messages import Style, style_of
 from kro_gitops.cli.source_tree import source_branches
 from kro_gitops.cli.sources import find_source
@@ -38,17 +38,13 @@ from kro_gitops.inspect.explain.explanation import (
     troubled_pods,
 )
 from kro_gitops.inspect.explain.source_explanation import SourceCase, explain_source
-from kro_gitops.inspect.kind_lookup import means_source
-from kro_gitops.inspect.views.instances import by_kind_made, grow, in_order, text_at, written
+from kro_gitops.inspect.kind_lookup import means_definition, means_source
+from kro_gitops.inspect.views.instances import by_kind_made, grow, in_order, text_at
 from kro_gitops.telemetry.printable import printable
 from kube_objects.refs import KubeObject, ObjectRef
 
 _WIDTH = 100
 _BOLD = "1"
-_DEFINITION = (
-    *("rgd", "resourcegraphdefinition", "resourcegraphdefinitions"),
-    "resourcegraphdefinitions.kro.run",
-)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,15 +72,10 @@ def run(args: argparse.Namespace) -> int:
 
 async def _explain_object(session: Session, target: Target) -> Explanation:
     listed = await session.reading.definitions()
-    if target.kind.lower() not in _DEFINITION:
+    if not means_definition(target.kind):
         return explain(await read_case(session, listed, target))
-    by_name = {each["metadata"]["name"]: each for each in listed}
-    if target.name not in by_name:
-        text = f"there is no definition '{target.name}'"
-        hint = f"there are: {', '.join(by_name) or 'none'}"
-        raise UserError("no-such-object", text, hint=hint)
-    definition, now = by_name[target.name], datetime.now(UTC)
-    source, leases = await _source_of(session, definition), await session.reading.leases()
+    definition, now = find_definition(listed, target.name), datetime.now(UTC)
+    source, leases = await session.reading.source_of(definition), await session.reading.leases()
     causes = chain(
         source_causes(definition, source),
         held_back_causes(definition, source),
@@ -124,13 +115,6 @@ async def _explain_source(session: Session, name: str) -> Explanation:
     return explain_source(case)
 
 
-async def _source_of(session: Session, obj: KubeObject) -> KubeObject | None:
-    """Return the source that the annotations of an object name; None: it does not exist."""
-    place = written(obj)
-    namespace, _, name = (place.source if place else "").partition("/")
-    return await session.reading.source(namespace, name) if name else None
-
-
 async def read_case(session: Session, listed: list[KubeObject], target: Target) -> Case:
     """Read the tree of an instance, then pods and events of the objects that block it."""
     reading, now = session.reading, datetime.now(UTC)
@@ -139,10 +123,10 @@ async def read_case(session: Session, listed: list[KubeObject], target: Target) 
     definitions = by_kind_made(listed)
     tree = grow(instance, await reading.family([instance], definitions), definitions)
     definition = definitions.get(GroupKind.of(found.offer.resource.kind))
-    source = await _source_of(session, instance)
+    source = await reading.source_of(instance)
     causes = chain(
         source_causes(instance, source),
-        definition_causes(definition, await _source_of(session, definition or {})),
+        definition_causes(definition, await reading.source_of(definition or {})),
         held_back_causes(instance, source),
         controller_causes(instance, await reading.leases(), now),
     )

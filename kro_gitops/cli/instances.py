@@ -1,5 +1,5 @@
 """
-Instances that are named on the command line.
+Instances and definitions that are named on the command line.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,16 @@ class Found:
 
     offer: Offer
     objects: tuple[KubeObject, ...]
+
+
+def find_definition(listed: list[KubeObject], name: str) -> KubeObject:
+    """Return the definition of a name; raise UserError with the names of all definitions."""
+    by_name = {each["metadata"]["name"]: each for each in listed}
+    if name not in by_name:
+        text = f"there is no definition '{name}'"
+        hint = f"there are: {', '.join(by_name) or 'none'}"
+        raise UserError("no-such-object", text, hint=hint)
+    return by_name[name]
 
 
 async def find_instances(session: Session, definitions: list[KubeObject], target: Target) -> Found:

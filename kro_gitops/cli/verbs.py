@@ -27,6 +27,7 @@ from kro_gitops.cli.arguments import (
     snapshot_arguments,
     suspend_arguments,
     sync_arguments,
+    timeline_arguments,
     tree_arguments,
     validate_arguments,
     version_arguments,
@@ -335,6 +336,26 @@ exit codes: 0 healthy and what git says, 1 not, or not found or not readable,
             64 wrong command line
 """,
         explain_arguments,
+    ),
+    "timeline": Verb(
+        "list what happened to an instance, a definition or a source",
+        """\
+List what happened to an instance, a definition or a source, oldest first: commits, revisions of the
+definition, writes of each field manager, repairs of drift, conditions, Pods and Events.
+
+Only what the cluster still knows: the last write of each field manager, the last transition of a
+condition, the last end of a container, and Events of about an hour. `!` marks what is bad.
+""",
+        """\
+examples:
+  kro-gitops timeline webapp/front -n shop
+  kro-gitops timeline webapp/front -n shop --since 2h -o json
+  kro-gitops timeline rgd/webapp
+  kro-gitops timeline source/shop -n gitops
+
+exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
+""",
+        timeline_arguments,
     ),
     "why": Verb(
         "trace an object or a field to its line, commit and author",

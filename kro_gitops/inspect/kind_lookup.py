@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from kro_gitops.errors import UserError
 from kro_gitops.kube.api import Resource
-from kro_gitops.metadata import GITOPS_GROUP
+from kro_gitops.metadata import GITOPS_GROUP, KRO_GROUP
 
 _SHOWN = 10
 _SOURCE = frozenset(("source", "sources", "gs", "gitsource", "gitsources"))
+_DEFINITION = frozenset(("rgd", "resourcegraphdefinition", "resourcegraphdefinitions"))
 _SOURCE_GROUPS = ("", GITOPS_GROUP, f"v1alpha1.{GITOPS_GROUP}")
 
 
@@ -18,6 +19,12 @@ def means_source(word: str) -> bool:
     """Return True if a word means our sources; a kind of the same name needs its full name."""
     name, _, rest = word.lower().partition(".")
     return name in _SOURCE and rest in _SOURCE_GROUPS
+
+
+def means_definition(word: str) -> bool:
+    """Return True if a word means ResourceGraphDefinitions."""
+    name, _, rest = word.lower().partition(".")
+    return name in _DEFINITION and rest in ("", KRO_GROUP, f"v1alpha1.{KRO_GROUP}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from kro_gitops.cli.verbs import build_parser
 ROOT = Path(__file__).parents[2]
 PROGRAM = "kro-gitops"
 CLUSTER_VERBS = (
-    *("run", "snapshot", "get", "tree", "explain", "why"),
+    *("run", "snapshot", "get", "tree", "explain", "timeline", "why"),
     *("sync", "suspend", "resume", "history", "rollback"),
 )
 ANY_LINES = "…"

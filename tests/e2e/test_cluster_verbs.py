@@ -267,6 +267,26 @@ def test_an_instance_of_a_definition_that_has_gone_is_not_healthy(shop: Shop) ->
     assert "1. apply the definition again, or delete the instance" in done.out
 
 
+def test_a_timeline_has_pods_events_and_revisions(shop: Shop) -> None:
+    done = shop.ask("timeline", "webapp/back", "-n", "shop", "-o", "json")
+    assert (done.code, done.err) == (0, "")
+    found = {(each["what"], each["object"], each["text"]): each for each in done.json}
+    image = "container web: ImagePullBackOff: Back-off pulling image web:1"
+    assert found["pod", "Pod/back-1", image]["bad"]
+    assert found["event", "Pod/back-1", "Failed: web:1: not found"]["count"] == 3
+    assert ("event", "WebApp/back", "Ready: True -> False: NotReady") in found
+    assert {each["text"] for each in done.json if each["what"] == "revision"} == {
+        "revision 1 of definition 'webapp' was issued",
+        "revision 2 of definition 'webapp' was issued",
+    }
+
+
+def test_a_timeline_of_what_does_not_exist_is_an_error(shop: Shop) -> None:
+    done = shop.ask("timeline", "webapp/nothing", "-n", "shop")
+    assert done.code == 1
+    assert "there is no WebApp 'nothing'" in done.err
+
+
 def test_a_definition_is_explained(shop: Shop) -> None:
     done = shop.ask("explain", "rgd/broken")
     assert done.code == 1
@@ -302,7 +322,7 @@ def test_the_context_says_which_namespace(shop: Shop, tmp_path: Path) -> None:
     "command",
     [
         command
-        for verb in ("get", "tree", "explain")
+        for verb in ("get", "tree", "explain", "timeline")
         for command in _EXAMPLE.findall(VERBS[verb].examples)
         # Those with sources are carried out in tests/e2e/test_source_verbs, and --watch below.
         if "source" not in command and not command.endswith(" -w")
@@ -432,3 +452,18 @@ def test_watching_prints_rows_only(words: tuple[str, ...], shop: Shop) -> None:
     done = shop.ask(*words, "-w", "-o", "json")
     assert (done.code, done.out) == (64, "")
     assert "use -o text" in done.err
+
+
+def test_a_timeline_goes_on_with_what_happens(
+    shop: Shop, watching: Callable[..., Watching]
+) -> None:
+    asyncio.run(_change(shop, "timed", _create))
+    try:
+        shown = watching("timeline", "webapp/timed", "-n", "shop")
+        shown.until("WebApp/timed", "created")
+        asyncio.run(_change(shop, "timed", _become_ready))
+        shown.until("WebApp/timed", "Ready became True")
+        assert [line.split()[0] for line in shown.lines].count("TIME") == 1
+        assert len(set(shown.lines)) == len(shown.lines)
+    finally:
+        asyncio.run(_change(shop, "timed", _delete))

@@ -27,6 +27,7 @@ from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.kube.api import DeleteOptions, MergePatch, Propagation, WriteOptions
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.metadata import CHILD_MANAGER
+from kro_gitops.telemetry.printable import printable
 from kube_objects.errors import RefusedError
 from kube_objects.managed_fields import CachedObject, other_managers, pack_owned_fields
 from kube_objects.refs import KubeObject, ObjectRef
@@ -166,6 +167,25 @@ class Applier:
         metadata = {"name": ref.name, **({"namespace": ref.namespace} if ref.namespace else {})}
         nothing = {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}
         await context.cluster.apply(nothing, _options(force=True))
+
+
+async def last_writer(context: WriteContext, ref: ObjectRef) -> str:
+    """
+    Return the other field manager that wrote a child last; empty if that is not known.
+
+    Caches keep no managers, so this is a request: only before a repair, to name who caused it.
+    """
+    try:
+        found = await context.cluster.find(ref)
+    except KroGitopsError:
+        return ""
+    entries = [
+        entry
+        for entry in (found or {"metadata": {}})["metadata"].get("managedFields") or ()
+        if not entry.get("subresource") and entry.get("manager") not in _OWN_MANAGERS
+    ]
+    latest = max(entries, key=lambda entry: str(entry.get("time") or ""), default=None)
+    return printable(str(latest.get("manager") or "")) if latest is not None else ""
 
 
 async def delete_each(

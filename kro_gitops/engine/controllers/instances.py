@@ -16,7 +16,7 @@ from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.adoption import NotAdopted, may_adopt
 from kro_gitops.engine.applyset import Inventory, has_inventory, target_of
 from kro_gitops.engine.authority import Authority
-from kro_gitops.engine.controllers.applier import Applier, delete_each
+from kro_gitops.engine.controllers.applier import Applier, delete_each, last_writer
 from kro_gitops.engine.controllers.context import EngineContext, WriteContext
 from kro_gitops.engine.controllers.deletion import DeletionReconciler
 from kro_gitops.engine.controllers.evaluation_turns import (
@@ -331,9 +331,13 @@ class InstanceReconciler:
         try:
             match step:
                 case Apply():
+                    report = session.report
+                    is_repair = step.live is not None and is_same_desire(step.live, step.object)
+                    # What people added is named by what removes it.
+                    is_unknown = is_repair and not step.added
+                    writer = await last_writer(context, step.ref) if is_unknown else ""
                     applied = await self._applier.apply(context, step)
                     run.applied(step, applied.object)
-                    report = session.report
                     if applied.kept:
                         self._status_writer.record_event(
                             report, "Warning", "NotRepaired", applied.kept
@@ -342,10 +346,9 @@ class InstanceReconciler:
                         self._status_writer.record_event(
                             report, "Normal", "Repaired", applied.removed
                         )
-                    elif step.live is not None and is_same_desire(step.live, step.object):
-                        text = (
-                            f"{step.ref} was changed by another field manager and was applied again"
-                        )
+                    elif is_repair:
+                        who = f"field manager '{writer}'" if writer else "another field manager"
+                        text = f"{step.ref} was changed by {who} and was applied again"
                         self._status_writer.record_event(report, "Normal", "Repaired", text)
                 case Read():
                     session.watched.add(

@@ -218,8 +218,7 @@ def _steps(case: SourceCase, causes: Sequence[Cause], worst: Sequence[Branch]) -
     ref = ObjectRef.of(source)
     if not causes and case.absent:
         steps.append(f"apply it again: kro-gitops sync {ref.place} --wait")
-    if not steps:
-        steps.append(f"look closer: kubectl describe gitsource/{ref.name} -n {ref.namespace}")
+    steps.append(f"see what happened: kro-gitops timeline source/{ref.name} -n {ref.namespace}")
     return tuple(dict.fromkeys(steps))[:STEPS]
 
 
