@@ -26,7 +26,7 @@ _DEPLOYMENTS = Selection(
     labels="app.kubernetes.io/name=kro,app.kubernetes.io/component=controller",
 )
 _POLL_INTERVAL = 1.0  # seconds
-# A lease that was renewed longer ago than it lasts plus this is nobody's, whatever clocks differ.
+# Clocks differ: a lease has run out only if it was renewed longer ago than it lasts plus this.
 _MAX_CLOCK_SKEW = 60.0  # seconds
 
 
@@ -73,10 +73,9 @@ async def reject_rivals(cluster: Reader, own: ObjectRef | None, now: datetime) -
     it lasts. What may not be read is no evidence.
     """
     namespace = own.namespace if own is not None else None
-    for each in running_deployments(await _list(cluster, _DEPLOYMENTS)):
-        if each.namespace == namespace:
-            continue  # it campaigns for the same Lease
-        raise _second_controller(f"the Deployment {each.place} of kro has ready Pods")
+    for deployment in running_deployments(await _list(cluster, _DEPLOYMENTS)):
+        if deployment.namespace != namespace:  # else it campaigns for the same Lease
+            raise _second_controller(f"the Deployment {deployment.place} of kro has ready Pods")
     first = held_leases(await _list(cluster, _LEASES), own, now)
     clock = asyncio.get_running_loop()
     until = clock.time() + max((each.record.seconds for each in first), default=0)

@@ -24,6 +24,7 @@ SHELL = {
     *(f"kro_gitops.{name}" for name in ("__main__", "cli", "app", "local", "server")),
     *("kro_gitops.telemetry.logs", "kro_gitops.telemetry.metrics"),
     *(f"kro_gitops.control.{name}" for name in ("leader_election", "leadership", "loop", "slots")),
+    "kro_gitops.control.rival_controllers",
     *("kro_gitops.control.schedule", "kro_gitops.engine.controllers"),
     *(f"kro_gitops.kube.{name}" for name in ("access_review", "client", "credentials")),
     *(
