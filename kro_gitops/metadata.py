@@ -83,6 +83,9 @@ SOURCE_FINALIZER = "gitops.kro.run/finalizer"
 # On a source that was suspended: why, for those who wonder.
 SUSPEND_REASON = "gitops.kro.run/suspend-reason"
 
+# On a source: a pin, as JSON, whose effect is to be planned; the answer is `status.plan`.
+PLAN_REQUEST = "gitops.kro.run/plan-request"
+
 # Flux's: a new value asks for a reconcile at once.
 REQUESTED_AT = "reconcile.fluxcd.io/requestedAt"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kro_gitops.app.child_plan import EngineChildPlanner
 from kro_gitops.app.observers import (
     EngineMetrics,
     InstanceLoopObserver,
@@ -22,6 +23,7 @@ from kro_gitops.app.wiring import (
     source_defaults,
     source_rules,
 )
+from kro_gitops.engine.child_rules import child_rules
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.engine import DEFINITIONS, INSTANCES, REVISIONS, Engine
 from kro_gitops.kube.client import Client
@@ -104,5 +106,6 @@ def build_controllers(
         source_rules(settings, storage),
         events=events,
         observer=SourceMetrics(metrics),
+        children=EngineChildPlanner(engine, client, child_rules(settings)),
     )
     return Controllers(engine, records, sources, events)

@@ -337,6 +337,9 @@ def rollback_arguments(parser: argparse.ArgumentParser) -> None:
         help="remove the pin after this time, such as 2h (default: it stays)",
     )
     parser.add_argument("--undo", action="store_true", help="remove the pin and follow git again")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan and change nothing")
+    _add_yes(parser)
+    _add_output(parser, "text", "json", "yaml", what="the plan")
     _add_wait(parser)
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from kro_gitops.cli.cluster_session import Session, kubeconfigs
 from kro_gitops.cli.messages import say, wrong_usage
+from kro_gitops.cli.rollback_plan import confirmed, planned
 from kro_gitops.cli.source_waiting import wait_if_asked
 from kro_gitops.cli.sources import change, generation, place, run_on_source
 from kro_gitops.inspect.views.source_history import (
@@ -44,6 +45,10 @@ async def add_pin(session: Session, args: argparse.Namespace, source: KubeObject
     # Only the name of the context's user is stored, never a credential.
     user = read_context(paths, args.context).user_name[:_MAX_NAME] if paths else "in-cluster"
     reason = Reason((args.reason or "").strip(), user, expires)
+    plan = await planned(session, source, {"pin": {"commit": commit}})
+    code = confirmed(args, source, plan)
+    if code is not None:
+        return code
     changed = await change(session, source, pin(commit, reason))
     name = printable(place(source))
     until = f" until {expires:%Y-%m-%d %H:%M:%S} UTC" if expires else ""
@@ -70,6 +75,10 @@ def chosen_commit(source: KubeObject, args: argparse.Namespace) -> str:
 async def remove_pin(session: Session, args: argparse.Namespace, source: KubeObject) -> int:
     """Let a source follow git again."""
     was_pinned = bool(source.get("spec", {}).get("pin"))
+    if was_pinned:
+        code = confirmed(args, source, await planned(session, source, {"pin": None}))
+        if code is not None:
+            return code
     changed = await change(session, source, {"spec": {"pin": None}})
     message = "follows git again" if was_pinned else "was not pinned"
     say(f"{printable(place(source))} {message}")

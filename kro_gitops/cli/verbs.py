@@ -447,19 +447,24 @@ exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
 Pin a source to a commit that it applied before, until git is corrected: without REVISION, to the
 newest one that was healthy, before the one that was attempted last.
 
+First the controller plans what is created, changed and deleted, children included. On a terminal
+you are asked then; elsewhere a rollback that deletes, or fails in part, needs --yes.
+
 The normal way back is `git revert`: it is reviewed, permanent and visible to all. Use a pin when
 that takes too long: new commits are ignored until the pin expires or is removed.
 """,
         """\
 examples:
   kro-gitops rollback shop --reason "checkout fails" --for 2h
-  kro-gitops rollback gitops/shop 2 --reason "checkout fails" --wait
+  kro-gitops rollback gitops/shop 2 --reason "checkout fails" --wait --yes
+  kro-gitops rollback shop --dry-run -o json
   kro-gitops rollback shop --undo
 
 `kro-gitops history SOURCE` lists the revisions with their numbers. 0 is the current one, if it was
 healthy.
 
 exit codes: 0 pinned, or ready with --wait; 1 not found, failed or timed out;
+            2 not confirmed: it would delete or fail in part, and --yes is missing;
             64 wrong command line
 """,
         rollback_arguments,

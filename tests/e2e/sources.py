@@ -5,13 +5,21 @@ Nothing is fetched here; statuses are written by hand through the API.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from kro_gitops.cli.source_waiting import follow
 from kro_gitops.kube.api import Cluster, MergePatch
-from kro_gitops.metadata import REQUESTED_AT, REVISION, SOURCE, SOURCE_NAME, SOURCE_PATH
+from kro_gitops.metadata import (
+    PLAN_REQUEST,
+    REQUESTED_AT,
+    REVISION,
+    SOURCE,
+    SOURCE_NAME,
+    SOURCE_PATH,
+)
 from kro_gitops.source.api.crd import git_source_crd, source_inventory_crd
 from kro_gitops.source.api.resources import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -185,6 +193,11 @@ def answer(state: KubeObject) -> dict[str, Any]:
     if spec.get("suspend"):
         status["phase"] = "Suspended"
         status["conditions"] = [condition("Suspended", "True", "Suspended")]
+    if asked := metadata.get("annotations", {}).get(PLAN_REQUEST):
+        request = json.loads(asked)
+        commit = (request["pin"] or {"commit": NEWEST})["commit"]
+        counts = {"created": 0, "changed": 0, "deleted": 0}
+        status["plan"] = {"request": request["id"], "revision": revision(commit), **counts}
     status["conditions"] = [{**each, "observedGeneration": number} for each in status["conditions"]]
     return status
 

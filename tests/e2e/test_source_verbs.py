@@ -566,11 +566,11 @@ async def test_rollback_pins_what_ran_before(
 async def test_another_pin_replaces_the_first_and_undo_removes_it(
     started: Start, cluster: Cluster, controller: Controller, name: str
 ) -> None:
-    for words in (("--reason", "a", "--for", "1h"), ("2", "--reason", "b")):
-        assert (await ended(await started("rollback", name, *words))).code == 0
-    pin = await pinned(cluster, name)
-    assert (pin["commit"], pin["reason"], "expires" in pin) == (OLDEST, "b", False)
     async with obedient(controller):
+        for words in (("--reason", "a", "--for", "1h"), ("2", "--reason", "b")):
+            assert (await ended(await started("rollback", name, *words))).code == 0
+        pin = await pinned(cluster, name)
+        assert (pin["commit"], pin["reason"], "expires" in pin) == (OLDEST, "b", False)
         done = await ended(await started("rollback", name, "--undo", "--wait"))
     assert done.code == 0, done.err
     assert f"gitops/{name} follows git again\n" in done.err
@@ -578,10 +578,13 @@ async def test_another_pin_replaces_the_first_and_undo_removes_it(
 
 
 async def test_rollback_to_a_commit_by_its_first_digits(
-    started: Start, cluster: Cluster, name: str
+    started: Start, cluster: Cluster, controller: Controller, name: str
 ) -> None:
     words = ("rollback", name, "--to", BAD[:8], "--reason", "x")
-    assert (await ended(await started(*words))).code == 0
+    async with obedient(controller):
+        done = await ended(await started(*words))
+    assert done.code == 0, done.err
+    assert "warning: main@4d4d4d4 ended as Failed when it ran\n" in done.err
     assert (await pinned(cluster, name))["commit"] == BAD
 
 
@@ -605,7 +608,9 @@ async def test_a_pin_that_cannot_be_fetched_is_a_failure(
 ) -> None:
     words = ("rollback", name, "--to", "5e" * 20, "--reason", "x", "--wait")
     process = await started(*words)
+    planning = asyncio.create_task(controller.obey())
     generation = (await controller.until_changed())["metadata"]["generation"]
+    planning.cancel()
     text = "the remote has no commit 5e5e5e5"
     conditions = [
         condition("Ready", "False", "FetchFailed", text),

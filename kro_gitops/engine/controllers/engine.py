@@ -13,7 +13,7 @@ from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.outcome import Result
 from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.engine.controllers.compile_cache import CRD_KIND, Compiler
+from kro_gitops.engine.controllers.compile_cache import CRD_KIND, Compiled, Compiler
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.crd_publisher import CrdPublisher
 from kro_gitops.engine.controllers.definitions import (
@@ -154,6 +154,10 @@ class Engine:
     def definition(self, name: str) -> KubeObject | None:
         """Return a definition as it was last seen."""
         return self._definitions.cache.find("", name)
+
+    async def compile(self, definition: KubeObject) -> Compiled:
+        """Compile a definition that is not in the cluster, with the schemas that it serves."""
+        return await self._compiler.compile(definition, spec_hash(definition["spec"]))
 
     def wake(self, key: ObjectRef) -> None:
         """Queue an instance."""

@@ -124,6 +124,16 @@ _COMPANY_TEXTS = {
     "spec.pin.by": "Who pinned.",
 }
 
+
+def _object_texts(path: str) -> dict[str, str]:
+    return {
+        f"{path}.group": "The API group of the object.",
+        f"{path}.kind": "The kind of the object.",
+        f"{path}.namespace": "The namespace of the object.",
+        f"{path}.name": "The name of the object.",
+    }
+
+
 _FAILURE_TEXTS = {
     "object": "The object, as people name it.",
     "file": "The file in the repository.",
@@ -184,6 +194,29 @@ _STATUS_TEXTS = {
     "status.pin.reason": "Why.",
     "status.pin.expires": "Until when.",
     "status.pin.by": "Who pinned.",
+    "status.plan": "What another pin, or none, would change: the answer to the annotation "
+    "gitops.kro.run/plan-request.",
+    "status.plan.request": "The id of the request.",
+    "status.plan.revision": "The revision that was planned.",
+    "status.plan.created": "How many objects would be created, children included.",
+    "status.plan.changed": "How many objects would be changed.",
+    "status.plan.deleted": "How many objects would be deleted.",
+    "status.plan.objects": "The objects, at most 300, deletions first.",
+    "status.plan.objects[]": "An object that would change.",
+    "status.plan.objects[].action": "What would happen to it.",
+    **_object_texts("status.plan.objects[]"),
+    "status.plan.objects[].file": "The file in the repository.",
+    "status.plan.objects[].instance": "The instance whose child it is.",
+    **_object_texts("status.plan.objects[].instance"),
+    "status.plan.objects[].uncertain": "Whether only the cluster can decide about it.",
+    "status.plan.objectsOmitted": "How many more there are.",
+    "status.plan.failures": "What would fail, at most 20.",
+    "status.plan.failures[]": "Something that would fail.",
+    "status.plan.notes": "What else is to be known, at most 20.",
+    "status.plan.notes[]": "Something to be known.",
+    "status.plan.error": "Why there is no plan.",
+    "status.plan.error.code": "What is wrong, in one word for programs.",
+    "status.plan.error.message": "What is wrong, and what to do.",
     "status.webhookPath": "The path of the URL to call, at the address of the webhook server.",
     "status.conditions": "How far things are, condition by condition; Ready adds them up.",
     "status.conditions[]": "A condition.",

@@ -55,6 +55,28 @@ _HISTORY = record(
     },
     "revision",
 )
+_OBJECT = dict.fromkeys(("group", "kind", "namespace", "name"), text())
+_PLAN = record(
+    {
+        **texts(("request", "revision")),
+        **dict.fromkeys(("created", "changed", "deleted"), COUNT),
+        "objects": sequence(
+            record(
+                {
+                    "action": {"type": "string", "enum": ["Create", "Change", "Delete"]},
+                    **_OBJECT,
+                    "file": text(),
+                    "instance": record(_OBJECT),
+                    "uncertain": {"type": "boolean"},
+                }
+            )
+        ),
+        "objectsOmitted": COUNT,
+        "failures": sequence(text()),
+        "notes": sequence(text()),
+        "error": record(texts(("code", "message"))),
+    }
+)
 _CONDITION = record(
     {
         "type": text(316),
@@ -86,6 +108,7 @@ _STATUS = record(
         "warnings": sequence(_FAILURE),
         "history": sequence(_HISTORY),
         "pin": record({**texts(("commit", "reason", "by")), "expires": TIME}),
+        "plan": _PLAN,
         "webhookPath": text(),
         "conditions": sequence(_CONDITION, **_BY_TYPE),
     }

@@ -22,6 +22,7 @@ from kro_gitops.source.api.types import Pin, SourceSpec
 from kro_gitops.source.controllers.context import ControllerContext
 from kro_gitops.source.controllers.deletion import SourceDeletion, ensure_finalizer, has_finalizer
 from kro_gitops.source.controllers.fetch import Polled, Poller, poll_question
+from kro_gitops.source.controllers.plan_requests import PlanRequests
 from kro_gitops.source.controllers.reporter import Reporter, requested, status_of
 from kro_gitops.source.controllers.state import SourceState, Trigger
 from kro_gitops.source.controllers.sync import SourceSync
@@ -42,10 +43,10 @@ from kro_gitops.source.plan.conclude import (
 )
 from kro_gitops.source.plan.model import Memory
 from kro_gitops.source.plan.order import layers
+from kro_gitops.source.plan.pins import valid_pin
 from kro_gitops.source.plan.result import Phase, SyncResult
 from kube_objects.conditions import FALSE, TRUE, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
-from kube_objects.times import parse_time
 
 _GIT_TIMEOUT = 1.0  # seconds for git to answer before drift is corrected meanwhile
 _DEPENDENCY_DELAY = 2.0  # seconds until a source that waits for another is reconciled again
@@ -61,6 +62,7 @@ class SourceReconciler:
         sync: SourceSync,
         deletion: SourceDeletion,
         reporter: Reporter,
+        plans: PlanRequests,
         schedule: Schedule,
         defaults: Defaults,
     ) -> None:
@@ -70,6 +72,7 @@ class SourceReconciler:
         self._sync = sync
         self._deletion = deletion
         self._reporter = reporter
+        self._plans = plans
         self._schedule = schedule
         self._defaults = defaults
 
@@ -78,19 +81,7 @@ class SourceReconciler:
         key, reporter = work.key, self._reporter
         source = self._controller.sources.cache.find(key.namespace, key.name)
         if source is None:
-            gone = self._store.find(key.place)
-            self._schedule.forget(key.place)
-            self._poller.cancel(key.place)
-            if gone is not None and key.place in self._store.lost:
-                result = await self._deletion.reconcile_lost(gone)
-                if result is not DONE:
-                    return result
-            self._store.drop(key.place)
-            self._controller.budget.release(key.place)
-            reporter.forget(key.place)
-            if gone is not None:  # instances that stay have lost the account that acts for them
-                self._wake_instances(gone, only_unhealthy=False)
-            return DONE
+            return await self._forget(key)
         state = self._load(source)
         if is_deleting(source):
             self._schedule.forget(state.name)
@@ -110,6 +101,7 @@ class SourceReconciler:
         if held is None:
             return DONE  # it is gone; the watch reports it
         state = self._store.put(replace(state, source=held))
+        self._plans.update(state)
         if spec.suspend:
             self._schedule.forget(state.name)
             self._poller.cancel(state.name)
@@ -132,6 +124,23 @@ class SourceReconciler:
             await reporter.write(state, report)
             return Result(_DEPENDENCY_DELAY)
         return await self._reconcile_revision(state, spec)
+
+    async def _forget(self, key: ObjectRef) -> Result:
+        """Drop what is remembered of a source that is gone."""
+        gone = self._store.find(key.place)
+        self._schedule.forget(key.place)
+        self._poller.cancel(key.place)
+        if gone is not None and key.place in self._store.lost:
+            result = await self._deletion.reconcile_lost(gone)
+            if result is not DONE:
+                return result
+        self._store.drop(key.place)
+        self._controller.budget.release(key.place)
+        self._reporter.forget(key.place)
+        self._plans.forget(key.place)
+        if gone is not None:  # instances that stay have lost the account that acts for them
+            self._wake_instances(gone, only_unhealthy=False)
+        return DONE
 
     async def _reconcile_revision(self, state: SourceState, spec: SourceSpec) -> Result:
         """Poll git if required, sync what it has, and report."""
@@ -357,15 +366,6 @@ class SourceReconciler:
                 if seen is None or state.healthy.get(entry.key) is seen:
                     continue
             engine.wake(entry.ref)
-
-
-def valid_pin(spec: SourceSpec, now: datetime) -> Pin | None:
-    """Return the pin of a source, unless it has expired."""
-    pin = spec.pin
-    if pin is None or not pin.expires:
-        return pin
-    until = parse_time(pin.expires)
-    return pin if until is None or now < until else None
 
 
 def _permissions(spec: SourceSpec) -> tuple[object, ...]:

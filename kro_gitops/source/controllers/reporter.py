@@ -17,6 +17,7 @@ from kro_gitops.source.controllers.context import SourceObserver
 from kro_gitops.source.controllers.notifier import Notifier
 from kro_gitops.source.controllers.state import SourceState
 from kro_gitops.source.plan import status
+from kro_gitops.source.plan.requested_plan import current_plan
 from kro_gitops.source.plan.result import Phase
 from kro_gitops.source.plan.status import Report
 from kube_objects.conditions import FALSE, TRUE, UNKNOWN
@@ -49,6 +50,7 @@ class Reporter:
         """Return a report with the facts that need no decision."""
         report = Report(state.source["metadata"].get("generation") or 0, phase)
         report.history = list(status_of(self._latest(state)).get("history") or ())
+        report.plan = current_plan(self._latest(state))
         report.webhook_path = state.webhook_path
         report.shards = len(state.inventory.shards)
         report.result = state.result

@@ -44,6 +44,14 @@ from kro_gitops.source.plan.model import (
     no_marks,
 )
 from kro_gitops.source.plan.plan import plan_source
+from kro_gitops.source.plan.preview import (
+    EngineChanges,
+    Preview,
+    assumed_result,
+    engine_changes,
+    preview_of,
+    with_assumed_kinds,
+)
 from kro_gitops.source.plan.result import Fault, Phase, SyncResult, manifest_faults
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.source.plan.steps import OtherSources
@@ -147,6 +155,51 @@ class SourceSync:
         healthy = {**state.healthy, **report.healthy} if report.healthy else state.healthy
         return replace(state, result=result, healthy=healthy)
 
+    async def preview(
+        self, state: SourceState, spec: SourceSpec, fetched: Fetched
+    ) -> tuple[Preview, EngineChanges]:
+        """Return what a revision would change now; stages are assumed to succeed."""
+        controller, context = self._controller, self._context(state, spec)
+        revision = Revision.of(fetched.snapshot, fetched.revision, fetched.message, {})
+        observed = self._unobserved()
+        memory = Memory(established=state.memory.established)
+        marks = await _application_marks(controller.cluster, spec, fetched, controller.argocd)
+        options = PlanOptions(state.key, controller.argocd, marks)
+        others = self._others(state, is_behind=False)
+        done: tuple[ExecutedStage, ...] = ()
+        while True:
+            plan = plan_source(
+                revision, observed, state.inventory, spec, others, options, memory, done
+            )
+            memory = replace(memory, desired=_merged(memory.desired, plan.desired))
+            if plan.needs:
+                observed = await self._observe(context, observed, plan)
+                observed = with_assumed_kinds(observed, revision)
+                continue
+            stage = plan.pending(done)
+            done = plan.executed(done)
+            if stage is None:
+                preview = preview_of(plan, done, fetched.revision)
+                return preview, engine_changes(preview, done, observed.is_instance)
+            done = (*done, ExecutedStage(stage, assumed_result(stage)))
+
+    def _unobserved(self) -> Observed:
+        """Return what is known of the cluster without asking it."""
+        controller = self._controller
+        return Observed(
+            controller.engine.is_instance,
+            controller.live.finder,
+            lambda ref, generation: definition_health(controller.engine, ref, generation),
+        )
+
+    def _others(self, state: SourceState, *, is_behind: bool) -> OtherSources:
+        """Return the claims of other sources, and whether one has yet to see this commit."""
+        return OtherSources(
+            claimant=lambda key: other_claimant(self._controller, state, key),
+            exists=lambda name: name in self._controller.store,
+            is_behind=is_behind,
+        )
+
     def _context(self, state: SourceState, spec: SourceSpec) -> SyncContext:
         identity = self._controller.store.identity(state)
         return SyncContext(state, spec, self._controller.cluster.acting_as(identity))
@@ -157,11 +210,7 @@ class SourceSync:
         run = _Run(
             fetched,
             Revision.of(fetched.snapshot, fetched.revision, fetched.message, memory.desired),
-            Observed(
-                controller.engine.is_instance,
-                controller.live.finder,
-                lambda ref, generation: definition_health(controller.engine, ref, generation),
-            ),
+            self._unobserved(),
             memory,
         )
         context.fresh = frozenset(filter(None, run.revision.generated.values()))
@@ -216,16 +265,12 @@ class SourceSync:
         name, observer = state.name, self._controller.observer
         while True:
             with observer.step(name, "plan"):
-                # The claims of other sources, and whether one has yet to see this commit.
                 now, is_behind = asyncio.get_running_loop().time(), self._behind(context, fetched)
                 run.postponed = (
                     postpone(state.postponed, fetched.commit.id, now) if is_behind else None
                 )
-                others = OtherSources(
-                    claimant=lambda key: other_claimant(self._controller, state, key),
-                    exists=lambda name: name in self._controller.store,
-                    is_behind=run.postponed is not None and not run.postponed.is_over(now),
-                )
+                is_postponed = run.postponed is not None and not run.postponed.is_over(now)
+                others = self._others(state, is_behind=is_postponed)
                 plan = run.plan = plan_source(
                     run.revision,
                     run.observed,

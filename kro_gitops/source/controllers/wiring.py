@@ -23,7 +23,7 @@ from kro_gitops.kube.api import Cluster, WriteOptions
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import EventRecorder
-from kro_gitops.metadata import REQUESTED_AT
+from kro_gitops.metadata import PLAN_REQUEST, REQUESTED_AT
 from kro_gitops.source.api.parse import Defaults, read_spec
 from kro_gitops.source.controllers.apply import StageExecutor
 from kro_gitops.source.controllers.context import ControllerContext, EngineCache, SourceObserver
@@ -33,6 +33,7 @@ from kro_gitops.source.controllers.health import HealthChecker
 from kro_gitops.source.controllers.live_cache import LiveCache
 from kro_gitops.source.controllers.notifier import Notifier
 from kro_gitops.source.controllers.ownership import SourceRecords
+from kro_gitops.source.controllers.plan_requests import ChildPlanner, PlanRequests
 from kro_gitops.source.controllers.rbac import MissingPermissions
 from kro_gitops.source.controllers.read_budget import ReadBudget
 from kro_gitops.source.controllers.reconciler import SourceReconciler
@@ -82,6 +83,7 @@ class SourceController:
         *,
         events: EventRecorder | None = None,
         observer: SourceObserver | None = None,
+        children: ChildPlanner | None = None,
     ) -> None:
         self._cluster = cluster
         self._store = store = records.store
@@ -125,12 +127,14 @@ class SourceController:
             MissingPermissions(access, engine),
             reporter,
         )
+        self._plans = PlanRequests(context, self._fetcher, sync, children, options.defaults)
         reconciler = SourceReconciler(
             context,
             self._poller,
             sync,
             SourceDeletion(context, pruner, reporter),
             reporter,
+            self._plans,
             self._schedule,
             options.defaults,
         )
@@ -180,6 +184,7 @@ class SourceController:
             self._context.live.close()
             self._notifier.close()
             self._poller.close()
+            self._plans.close()
             self._fetcher.close()
             self._mirrors.close()
 
@@ -263,4 +268,5 @@ def _relevant(source: KubeObject) -> tuple[object, ...]:
         metadata.get("deletionTimestamp"),
         metadata.get("finalizers"),
         annotations.get(REQUESTED_AT),
+        annotations.get(PLAN_REQUEST),
     )

@@ -89,6 +89,7 @@ class Report:
     fetched_at: str = ""
     commit: Mapping[str, Any] = field(default_factory=dict)
     pin: Mapping[str, Any] = field(default_factory=dict)
+    plan: Mapping[str, Any] = field(default_factory=dict)  # that was requested
     webhook_path: str = ""
     shards: int = 0
     conditions: dict[str, Condition] = field(default_factory=dict)
@@ -139,6 +140,7 @@ class Report:
             "artifact": artifact,
             "commit": dict(self.commit) or former.get("commit"),
             "pin": dict(self.pin),
+            "plan": dict(self.plan),
             "webhookPath": self.webhook_path,
             **objects,
             "history": [dict(each) for each in self.history[:MOST_HISTORY]],

@@ -133,31 +133,6 @@ async def test_a_pin_holds_until_it_expires(world: SourceWorld) -> None:
     await data_of(world, named(world, "a"), {"color": "red"})
 
 
-# Going back
-
-
-async def test_a_rollback_after_a_partly_failed_commit_deletes_nothing_healthy(
-    world: SourceWorld, kubeconfig: Path
-) -> None:
-    world.commit({"shop.yaml": world.shop(), "front.yaml": world.front()}, "Begin")
-    await world.follow()
-    await world.ready()
-    good = world.commit({"admin.yaml": world.front("admin", color="green")}, "Add admin")
-    await world.ready(good)
-    await world.data({"color": "green"}, "admin")
-    files = {"front.yaml": world.front(color="red"), "bad.yaml": world.front("bad", color=3)}
-    bad = world.commit(files, "Break a part")
-    await world.reported("Ready", "False", commit=bad)
-    await world.data({"color": "red"})
-    done = await ask(kubeconfig, "rollback", f"{world.namespace}/repo", "--wait")
-    assert f"is ready at {good[:7]}" in done.out
-    await world.reported("Pinned", commit=good)
-    await world.data({"color": "blue"})
-    await world.data({"color": "green"}, "admin")
-    done = await ask(kubeconfig, "rollback", f"{world.namespace}/repo", "0", "--wait")
-    assert f"is ready at {good[:7]}" in done.out
-
-
 # The program
 
 

@@ -123,7 +123,8 @@ def test_a_run_replaces_what_was_said_of_it_and_old_ones_go() -> None:
 
 
 def test_the_last_healthy_runs_stay_listed_however_many_failed_since() -> None:
-    history = [Run(f"good{n}", "t", result="Healthy").to_json() for n in (2, 1)]
+    history = with_run([], Run("good1", "t", result="Healthy"))
+    history = with_run(history, Run("good2", "t", result="Healthy"))
     for number in range(30):
         history = with_run(history, Run(f"bad{number}", f"t{number}", result="Failed"))
     assert len(history) == MOST_HISTORY
