@@ -69,9 +69,14 @@ class Inventory:
 
     @classmethod
     def of(cls, members: Iterable[ObjectRef], parent: ObjectRef) -> "Inventory":
-        """Take stock of members; cluster-scoped ones have no namespace."""
+        """
+        Take stock of members; cluster-scoped ones have no namespace.
+
+        A namespace that cannot exist has no members, and would make the annotation invalid.
+        """
         found = tuple(members)
-        namespaces = {member.namespace for member in found} - {"", parent.namespace}
+        others = {member.namespace for member in found} - {"", parent.namespace}
+        namespaces = {namespace for namespace in others if not label_problems(namespace)}
         kinds = {GroupKind.of(member.kind) for member in found}
         return cls(frozenset(kinds), frozenset(namespaces))
 

@@ -20,6 +20,9 @@ from kro_gitops.kube.api import (
     Selection,
     WriteOptions,
 )
+from kube_objects.dns_names import path_segment_problems
+from kube_objects.errors import RefusedError
+from kube_objects.go_text import quote as quote_text
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 JSON = "application/json"
@@ -186,7 +189,8 @@ def collection_path(resource: Resource, namespace: str, *, must_be_one: bool = F
     if not resource.namespaced:
         return f"{base}/{resource.plural}"
     if namespace:
-        return f"{base}/namespaces/{_segment(namespace)}/{resource.plural}"
+        reject_invalid_names(namespace)
+        return f"{base}/namespaces/{_quoted(namespace)}/{resource.plural}"
     if must_be_one:
         raise ValueError(f"{resource.kind} is namespaced, but no namespace is set")
     return f"{base}/{resource.plural}"
@@ -197,15 +201,26 @@ def object_path(resource: Resource, ref: ObjectRef, subresource: str = "") -> st
     if not ref.name:
         raise ValueError(f"a {resource.kind} without a name has no path")
     path = collection_path(resource, ref.namespace, must_be_one=True)
-    path = f"{path}/{_segment(ref.name)}"
+    reject_invalid_names(ref.namespace, ref.name)
+    path = f"{path}/{_quoted(ref.name)}"
     return f"{path}/{subresource}" if subresource else path
 
 
-def _segment(text: str) -> str:
-    """Quote what becomes one part of a path: a slash, or dots, would lead elsewhere."""
-    if text in (".", ".."):
-        raise ValueError(f"'{text}' is not a valid name")
+def _quoted(text: str) -> str:
     return quote(text, safe=":")
+
+
+def reject_invalid_names(namespace: str, name: str = "") -> None:
+    """
+    Raise `RefusedError` if no request can name an object: its path would lead elsewhere.
+
+    Rules and messages are those of k8s.io/client-go, dynamic/simple.go.
+    """
+    for what, text in (("namespace", namespace), ("resource name", name)):
+        problems = path_segment_problems(text)
+        if problems:
+            shown = f"invalid {what} {quote_text(text)}: [{' '.join(problems)}]"
+            raise RefusedError("invalid-name", shown)
 
 
 def _content(content_type: str) -> Pairs:

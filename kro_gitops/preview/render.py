@@ -30,9 +30,12 @@ from kro_gitops.engine.plan.node_run import Halt
 from kro_gitops.engine.plan.offline import OfflineKnowledge, applied_before, stored_instance
 from kro_gitops.engine.plan.placeholder import Unknown, is_unknown
 from kro_gitops.engine.plan.steps import Apply, NodeState, Read, Select, Step
+from kro_gitops.kube.requests import reject_invalid_names
 from kro_gitops.preview.admission.refusal import is_type_checked, refusal_of
 from kro_gitops.preview.sample_data import LiveData
+from kube_objects.dns_names import label_problems
 from kube_objects.errors import RefusedError
+from kube_objects.go_text import quote
 from kube_objects.problems import Path
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -217,11 +220,10 @@ class Renderer:
         parts = self._parts[name]
         while steps := run.advance():
             for step in steps:
-                refusal = None
-                if isinstance(step, Apply):
-                    refusal = self._refusal_of(step, run, instance)
-                if isinstance(step, Apply) and refusal is not None:
-                    refused[step.node, step.index] = refusal
+                refusal = self._refusal_of(step, run, instance)
+                if refusal is not None:
+                    index = step.index if isinstance(step, Apply) else 0
+                    refused[step.node, index] = refusal
                     run.failed(step, refusal.message)
                     continue
                 self._answer(run, step, parts.get(step.node, {}))
@@ -240,11 +242,24 @@ class Renderer:
             self._families[name] = Family if stamped else UnstampedFamily
         return self._families[name]
 
-    def _refusal_of(self, step: Apply, run: Pass, instance: KubeObject) -> RefusedError | None:
-        """Return why a child would not be applied; None if it may not even be tried."""
+    def _refusal_of(self, step: Step, run: Pass, instance: KubeObject) -> RefusedError | None:
+        """Return why a step would fail; None if it may not even be tried."""
+        if isinstance(step, Select):
+            return None
         node_run = run.runs[step.node]
         if node_run.maybe is not None or node_run.each is not None:
             return None
+        try:
+            reject_invalid_names(step.ref.namespace, step.ref.name)
+        except RefusedError as error:
+            if isinstance(step, Apply):
+                return error
+            return RefusedError(error.code, step.failure(error.message))
+        if isinstance(step, Read):
+            return None
+        if step.ref.namespace and label_problems(step.ref.namespace):
+            # Whatever the cluster is: there is no namespace of such a name.
+            return RefusedError("not-found", f"namespaces {quote(step.ref.namespace)} not found")
         is_written = bool(step.ref.name) and target_of(step.ref) in self._written
         if is_written and not may_adopt(self._rules.adoption, instance, step.ref):
             return NotAdopted(step.ref)

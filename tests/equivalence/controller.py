@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kro_gitops.app.process import install_crds
 from kro_gitops.engine.controllers.context import EngineContext
@@ -27,12 +27,14 @@ from kro_gitops.engine.options import Options
 from kro_gitops.engine.plan.children import Rules
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.errors import KroGitopsError, NotServed
-from kro_gitops.kube.api import Cluster, WriteOptions
+from kro_gitops.kube.api import Cluster, DeleteOptions, WriteOptions
 from kro_gitops.local.api_process import EmbeddedApiOptions, Workloads, run_embedded_api
 from kro_gitops.metadata import CHILD_MANAGER
 from kube_objects.crds import is_crd
 from kube_objects.refs import KubeObject, ObjectRef
 from tests.connection import connect
+
+T = TypeVar("T")
 
 COLLECTION_SIZE = 6
 _USER = WriteOptions(manager="user", force=True)
@@ -105,13 +107,21 @@ class Controller:
         """Apply objects as a user does, and wait until the engine has nothing more to do."""
         self._do(self._reconcile(objects))
 
+    def delete(self, ref: ObjectRef) -> None:
+        """Delete an object as a user does, and wait until it is gone."""
+        self._do(self._delete(ref))
+
+    def find(self, ref: ObjectRef) -> KubeObject | None:
+        """Return an object of the cluster."""
+        return self._do(self._client.find(ref))
+
     def stop(self) -> None:
         """Stop the engine."""
         self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join(_TIMEOUT)
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(_TIMEOUT)
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_TIMEOUT)
 
     def _run(self) -> None:
         asyncio.run(self._work())
@@ -152,6 +162,14 @@ class Controller:
         rest = [obj for obj in objects if obj not in first and obj not in namespaces]
         for obj in (*namespaces, *first, *rest):
             await self._apply(obj)
+        await self._quiet()
+
+    async def _delete(self, ref: ObjectRef) -> None:
+        await self._client.delete(ref, DeleteOptions())
+        while await self._client.find(ref) is not None:  # noqa: ASYNC110 - whoever finalizes it
+            await asyncio.sleep(_POLL_INTERVAL)
+
+    async def _quiet(self) -> None:
         quiet = 0
         while quiet < _QUIET_POLLS:
             await asyncio.sleep(_POLL_INTERVAL)

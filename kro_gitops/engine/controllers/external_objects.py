@@ -17,6 +17,7 @@ from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Cluster, Identity, Selection
 from kro_gitops.kube.cache import DROP_MANAGED_FIELDS, is_newer, version_of
 from kro_gitops.kube.informer import Informer
+from kro_gitops.kube.requests import reject_invalid_names
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 # More objects than this are read by one list.
@@ -35,6 +36,7 @@ class ExternalReader:
     async def read(self, key: ObjectRef, step: Read, identity: Identity | None) -> list[KubeObject]:
         """Return the object a step asks for, or nothing."""
         ref = step.ref
+        reject_invalid_names(ref.namespace, ref.name)
         # Before anything is read: a change during the read must not be missed.
         self._watches.router.watch_set.look(key, ObjectWatch(ref.kind, ref.namespace, ref.name))
         about = self._informer(ref.kind).cache.find(ref.namespace, ref.name)

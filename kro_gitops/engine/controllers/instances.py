@@ -370,8 +370,7 @@ class InstanceReconciler:
                 why = f"{error.ref} was created by {', '.join(error.owners)}"
                 self._status_writer.record_event(session.report, "Warning", "NotAdopted", why)
             if isinstance(step, Read):
-                ref = step.ref
-                text = f"external ref get {ref.kind} {ref.namespace}/{ref.name}: {text}"
+                text = step.failure(text)
             elif isinstance(step, Select):
                 text = f"failed to list external collection {step.node}: {text}"
             run.failed(step, text)

@@ -51,6 +51,11 @@ class Read:
     ref: ObjectRef
     body: KubeObject = field(default_factory=dict, compare=False)
 
+    def failure(self, reason: str) -> str:
+        """Return the message for an object that cannot be read, in kro's words."""
+        ref = self.ref
+        return f"external ref get {ref.kind} {ref.namespace}/{ref.name}: {reason}"
+
 
 @dataclass(frozen=True, slots=True)
 class Select:

@@ -9,7 +9,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from kro_gitops.engine.plan.placeholder import is_unknown
-from kube_objects.dns_names import DNS_1123_SUBDOMAIN, NameShape, label_problems
+from kube_objects.dns_names import (
+    DNS_1123_SUBDOMAIN,
+    NameShape,
+    label_problems,
+    path_segment_problems,
+)
 from kube_objects.go_text import quote
 from kube_objects.refs import Kind, KubeObject
 
@@ -101,19 +106,13 @@ def _key_problems(key: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _is_path_segment(name: str) -> list[str]:
-    if name in (".", ".."):
-        return [f"may not be '{name}'"]
-    return [f"may not contain '{each}'" for each in "/%" if each in name]
-
-
 _NAME_RULES: dict[tuple[str, str], Callable[[str], list[str]]] = {
     ("", "Namespace"): label_problems,
     ("", "Service"): _DNS_1035_LABEL.problems,
     ("apps", "StatefulSet"): label_problems,
-    ("apiregistration.k8s.io", "APIService"): _is_path_segment,
-    (_RBAC, "Role"): _is_path_segment,
-    (_RBAC, "RoleBinding"): _is_path_segment,
-    (_RBAC, "ClusterRole"): _is_path_segment,
-    (_RBAC, "ClusterRoleBinding"): _is_path_segment,
+    ("apiregistration.k8s.io", "APIService"): path_segment_problems,
+    (_RBAC, "Role"): path_segment_problems,
+    (_RBAC, "RoleBinding"): path_segment_problems,
+    (_RBAC, "ClusterRole"): path_segment_problems,
+    (_RBAC, "ClusterRoleBinding"): path_segment_problems,
 }

@@ -57,3 +57,10 @@ def label_problems(text: str) -> list[str]:
     if found and found[-1] == DNS_1123_LABEL.mismatch() and re.fullmatch(_SUBDOMAIN, text):
         found[-1] = "must not contain dots"
     return found
+
+
+def path_segment_problems(text: str) -> list[str]:
+    """Return why a text cannot be a part of the path of a request: no object has such a name."""
+    if text in (".", ".."):
+        return [f"may not be '{text}'"]
+    return [f"may not contain '{each}'" for each in "/%" if each in text]
