@@ -40,6 +40,7 @@ ADOPT = "gitops.kro.run/adopt"
 READY_CONDITIONS = "gitops.kro.run/ready-conditions"
 DRIFT_ADDED_FIELDS = "gitops.kro.run/drift-added-fields"
 DRIFT_IGNORE = "gitops.kro.run/drift-ignore"
+READINESS = "gitops.kro.run/readiness"
 
 # Annotations people set on what stands in git.
 WAVE = "gitops.kro.run/wave"

@@ -31,6 +31,7 @@ from kro_gitops.source.controllers.ownership import AccountRules
 from kro_gitops.source.controllers.wiring import SourceOptions
 from kro_gitops.source.files.budget import UNLIMITED, Amount
 from kro_gitops.source.git.types import FetchRules
+from kro_gitops.tracking.health import HealthStatus
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -50,6 +51,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         ),
         collection_size=settings.rgd_max_collection_size,
         manual_managers=frozenset(settings.drift_managers),
+        readiness=settings.readiness,
         reports_all_conditions=Gate.CONDITION_EVENTS in settings.feature_gates,
     )
     return EngineSettings(
@@ -167,6 +169,10 @@ class EngineView:
     def instances_of(self, kind: Kind) -> int:
         """Count the instances of a kind in all namespaces."""
         return len(self._engine.watches.instances(kind))
+
+    def children_health(self, ref: ObjectRef) -> HealthStatus | None:
+        """Return why the children of an instance are not healthy now."""
+        return self._engine.children_health(ref)
 
     def wake(self, ref: ObjectRef) -> None:
         """Reconcile an instance at once."""

@@ -29,7 +29,7 @@ from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Forbidden
 from kro_gitops.metadata import GITOPS_GROUP, INSTANCE_ID, SOURCE_NAME
 from kro_gitops.source.kinds import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
-from kro_gitops.tracking.workload_health import mapping
+from kro_gitops.tracking.workload_health import mapping, pod_selector
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.yaml_writer import to_yaml
@@ -40,12 +40,6 @@ _LEASE = Kind("coordination.k8s.io", "v1", "Lease")
 _DATA = (Kind("", "v1", "Secret"), Kind("", "v1", "ConfigMap"))  # without a status
 _MAX_IN_SELECTOR = 50
 _MAX_LABEL = 63
-_WORKLOADS = frozenset(
-    (
-        *(("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
-        *(("apps", "ReplicaSet"), ("batch", "Job")),
-    )
-)
 
 
 class NotInstalled(UserError):  # noqa: N818 - a state of the cluster
@@ -236,12 +230,10 @@ class Reading:
 
     async def pods(self, obj: KubeObject) -> list[KubeObject]:
         """Return the pods of a workload; other objects have none."""
-        ref = ObjectRef.of(obj)
-        selector = mapping(obj, "spec", "selector", "matchLabels")
-        if (ref.kind.group, ref.kind.kind) not in _WORKLOADS or not selector:
+        selector = pod_selector(obj)
+        if not selector:
             return []
-        labels = ",".join(f"{key}={value}" for key, value in selector.items())
-        return await self._list_or_note(Selection(POD, ref.namespace, labels))
+        return await self._list_or_note(Selection(POD, ObjectRef.of(obj).namespace, selector))
 
     async def _selections(self, instance: KubeObject, labels: str) -> list[Selection]:
         """Return where the children of an instance are, by its inventory."""

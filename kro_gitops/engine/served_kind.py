@@ -27,6 +27,7 @@ class ServedKind:
     problem: str = ""
     ready_conditions: tuple[ReadyCondition, ...] = ()
     drift: DriftRules = DEFAULT_DRIFT_RULES
+    readiness: str = ""  # what Ready means, if the definition says so
     source_revision: str = ""  # the commit at which the definition last changed, if it is from git
 
     @property
@@ -48,4 +49,5 @@ class ServedKind:
             and self.definition_uid == other.definition_uid
             and self.ready_conditions == other.ready_conditions
             and self.drift == other.drift
+            and self.readiness == other.readiness
         )

@@ -91,6 +91,14 @@ class PassResult:
     failures: tuple[str, ...] = ()
 
 
+def children_not_healthy(health: Condition) -> PassResult:
+    """Return the outcome of a pass whose children exist, if Ready waits for their health."""
+    is_degraded = health.status == FALSE
+    reason = "ChildrenDegraded" if is_degraded else "ChildrenProgressing"
+    condition = Condition(RESOURCES, health.status, reason, health.message)
+    return PassResult(State.ERROR if is_degraded else State.IN_PROGRESS, condition)
+
+
 def summarize(run: Pass) -> PassResult:
     """Return the state and condition that follow from a finished pass."""
     return finish(summarize_in_slices(run))

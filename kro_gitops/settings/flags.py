@@ -18,6 +18,7 @@ from kro_gitops.settings.option import (
     LogFormat,
     LogLevel,
     Option,
+    Readiness,
 )
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method, Mode
 from kro_gitops.settings.values import (
@@ -250,6 +251,14 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             LIST,
             "",
             "further field managers whose fields --drift-added-fields removes, with commas",
+        ),
+        (
+            "readiness",
+            one_of(Readiness),
+            "kro",
+            "Ready of an instance means that its children were applied and readyWhen holds; or "
+            "also that all children are healthy. A definition can say otherwise with the "
+            "annotation gitops.kro.run/readiness",
         ),
         (
             "tracking-mode",

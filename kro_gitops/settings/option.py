@@ -54,6 +54,13 @@ class AddedFields(StrEnum):
     KEEP = "keep"
 
 
+class Readiness(StrEnum):
+    """What `Ready` of an instance says: kro's meaning, or also that children are healthy."""
+
+    KRO = "kro"
+    CHILDREN = "children"
+
+
 class Group(StrEnum):
     """A section of the help; the values are its headings."""
 

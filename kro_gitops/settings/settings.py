@@ -26,6 +26,7 @@ from kro_gitops.settings.option import (
     LogFormat,
     LogLevel,
     Option,
+    Readiness,
 )
 from kro_gitops.settings.tracking_options import Method, Mode
 
@@ -38,6 +39,7 @@ __all__ = [
     "LogFormat",
     "LogLevel",
     "Option",
+    "Readiness",
     "Settings",
     "SettingsError",
     "parse_settings",
@@ -112,6 +114,7 @@ class Settings:
     adoption_policy: AdoptionPolicy
     drift_added_fields: AddedFields
     drift_managers: tuple[str, ...]
+    readiness: Readiness
     tracking_mode: Mode
     argocd_tracking_method: Method
     argocd_label_key: str

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from kro_gitops.metadata import KRO_GROUP, RECONCILE
-from kube_objects.conditions import FALSE, READY, TRUE, Condition, parse_conditions
+from kube_objects.conditions import FALSE, READY, TRUE, UNKNOWN, Condition, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
 
 
@@ -35,6 +35,8 @@ class Match(StrEnum):
     SUSPENDED = "reconciliation is suspended"
     STATUS_IS_STALE = "status.observedGeneration is of another generation"
     READY_IS_STALE = "Ready is of another generation"
+    CHILDREN_DEGRADED = "ChildrenHealthy is False"
+    CHILDREN_PROGRESSING = "ChildrenHealthy is Unknown"
     READY_IS_TRUE = "Ready is True"
     FAILED = "Stalled is True, or the state is an error"
     REJECTED = "GraphAccepted or KindReady is False"
@@ -52,6 +54,7 @@ class MessageSource(StrEnum):
     NOT_PICKED_UP = "not picked up yet"
     SUSPENSION = "why it is suspended"
     NOT_PROCESSED = "spec change not processed"
+    CHILDREN = "ChildrenHealthy's message"
     READY = "Ready's message"
     FAILURE = "message of the first condition that is False"
     REJECTION = "message of the condition that rejects it"
@@ -69,10 +72,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class HealthStatus:
-    """An object's health, and why."""
+    """An object's health, and why; `brief` is the same without what changes every second."""
 
     health: Health
     message: str
+    brief: str = ""
 
 
 INSTANCE_RULES = (
@@ -81,8 +85,13 @@ INSTANCE_RULES = (
     Rule(Match.SUSPENDED, Health.SUSPENDED, MessageSource.SUSPENSION),
     Rule(Match.STATUS_IS_STALE, Health.PROGRESSING, MessageSource.NOT_PROCESSED),
     Rule(Match.READY_IS_STALE, Health.PROGRESSING, MessageSource.NOT_PROCESSED),
-    Rule(Match.READY_IS_TRUE, Health.HEALTHY, MessageSource.READY),
     Rule(Match.FAILED, Health.DEGRADED, MessageSource.FAILURE),
+    # Ready has kro's meaning: children were applied and `readyWhen` holds. Pods may crash all the
+    # same, which says more than what other children wait for.
+    Rule(Match.CHILDREN_DEGRADED, Health.DEGRADED, MessageSource.CHILDREN),
+    Rule(Match.READY_IS_FALSE, Health.PROGRESSING, MessageSource.READY),
+    Rule(Match.CHILDREN_PROGRESSING, Health.PROGRESSING, MessageSource.CHILDREN),
+    Rule(Match.READY_IS_TRUE, Health.HEALTHY, MessageSource.READY),
     Rule(Match.READY_EXISTS, Health.PROGRESSING, MessageSource.READY),
     # With conditions of the author's own there may be no Ready at all.
     Rule(Match.ACTIVE, Health.HEALTHY, MessageSource.STATE),
@@ -102,6 +111,8 @@ DEFINITION_RULES = (
     Rule(Match.INACTIVE, Health.DEGRADED, MessageSource.STATE),
     Rule(Match.ALWAYS, Health.PROGRESSING, MessageSource.STATE),
 )
+
+CHILDREN_HEALTHY = "ChildrenHealthy"
 
 _DEFINITION = "ResourceGraphDefinition"
 _RESOURCES_READY = "ResourcesReady"
@@ -185,6 +196,8 @@ _MATCHES: Mapping[Match, Callable[[_Facts], bool]] = {
     Match.SUSPENDED: _is_suspended,
     Match.STATUS_IS_STALE: _status_is_stale,
     Match.READY_IS_STALE: _ready_is_stale,
+    Match.CHILDREN_DEGRADED: lambda facts: facts.has(CHILDREN_HEALTHY, FALSE),
+    Match.CHILDREN_PROGRESSING: lambda facts: facts.has(CHILDREN_HEALTHY, UNKNOWN),
     Match.READY_IS_TRUE: lambda facts: facts.has(READY, TRUE),
     Match.FAILED: lambda facts: facts.has("Stalled", TRUE) or facts.state in _ERRORS,
     Match.REJECTED: lambda facts: facts.rejection is not None,
@@ -223,6 +236,7 @@ _MESSAGES: Mapping[MessageSource, Callable[[_Facts], str]] = {
     MessageSource.NOT_PICKED_UP: lambda _: "not picked up yet",
     MessageSource.SUSPENSION: _suspension,
     MessageSource.NOT_PROCESSED: lambda _: "spec change not processed",
+    MessageSource.CHILDREN: lambda facts: _condition_text(facts.find(CHILDREN_HEALTHY)),
     MessageSource.READY: lambda facts: _condition_text(facts.ready),
     MessageSource.FAILURE: _failure,
     MessageSource.REJECTION: lambda facts: _condition_text(facts.rejection),

@@ -10,6 +10,8 @@ from typing import Any
 
 from kro_gitops.tracking.health import Health, HealthStatus
 from kube_objects.conditions import FALSE, TRUE, Condition, parse_conditions
+from kube_objects.errors import RefusedError
+from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject, ObjectRef
 
 # Conditions that are bad news when they are True.
@@ -23,8 +25,16 @@ _BROKEN_PODS = frozenset(
         *("RunContainerError", "StartError"),
     )
 )
+_WITH_PODS = frozenset(
+    (
+        *(("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
+        *(("apps", "ReplicaSet"), ("batch", "Job")),
+    )
+)
 # The conditions by which objects say that they are done, the first that is there counts.
 _SUMMARIES = ("Ready", "Available", "Established", "Synced", "Complete", "Succeeded")
+
+_ROLLOUT = "not all replicas are updated and available"
 
 _HEALTHY = HealthStatus(Health.HEALTHY, "")
 
@@ -32,6 +42,7 @@ _HEALTHY = HealthStatus(Health.HEALTHY, "")
 def workload_health(obj: KubeObject) -> HealthStatus:
     """Return the health of an object that is neither an instance nor a definition."""
     metadata, status = mapping(obj, "metadata"), mapping(obj, "status")
+    kind = ObjectRef.of(obj).kind
     if metadata.get("deletionTimestamp") is not None:
         listed = metadata.get("finalizers")
         names = ", ".join(map(str, listed)) if isinstance(listed, list) else ""
@@ -40,9 +51,21 @@ def workload_health(obj: KubeObject) -> HealthStatus:
         )
     observed = status.get("observedGeneration")
     if type(observed) is int and observed != metadata.get("generation"):
-        return _progressing("spec change not processed")
-    kind = ObjectRef.of(obj).kind
+        brief = _ROLLOUT if kind.group == "apps" else ""
+        return HealthStatus(Health.PROGRESSING, "spec change not processed", brief)
     return _BY_KIND.get((kind.group, kind.kind), _by_conditions)(obj)
+
+
+def pod_selector(workload: KubeObject) -> str:
+    """Return the label selector of a workload's pods; empty if it is no workload."""
+    kind = ObjectRef.of(workload).kind
+    written = mapping(workload, "spec").get("selector")
+    if (kind.group, kind.kind) not in _WITH_PODS or not written:
+        return ""
+    try:
+        return str(Selector.parse(written))
+    except RefusedError:
+        return ""
 
 
 def find_condition(obj: KubeObject, type_: str) -> Condition | None:
@@ -104,7 +127,8 @@ def _counted(obj: KubeObject, *needs: tuple[str, int, str]) -> HealthStatus:
         return _degraded(condition_text(failure))
     for key, desired, word in needs:
         if _number(status, key) < desired:
-            return _progressing(f"{_number(status, key)} of {desired} {word}")
+            found = f"{_number(status, key)} of {desired} {word}"
+            return HealthStatus(Health.PROGRESSING, found, brief=_ROLLOUT)
     return _HEALTHY
 
 
@@ -150,7 +174,9 @@ def _daemon_set(obj: KubeObject) -> HealthStatus:
 def _unobserved(obj: KubeObject) -> HealthStatus | None:
     """Return the health of a workload that no controller has observed yet, else None."""
     has_seen = "observedGeneration" in mapping(obj, "status")
-    return None if has_seen else _progressing("not picked up by its controller yet")
+    if has_seen:
+        return None
+    return HealthStatus(Health.PROGRESSING, "not picked up by its controller yet", brief=_ROLLOUT)
 
 
 def _job(obj: KubeObject) -> HealthStatus:
@@ -172,7 +198,11 @@ def _pod(obj: KubeObject) -> HealthStatus:
     for name, reason, message in _waiting_containers(status):
         if reason in _BROKEN_PODS:
             said = f"{reason}: {message}" if message else reason
-            return _degraded(f"container {name}: {said}")
+            # The API server's text counts the seconds until the next try, and the two reasons of
+            # an image that cannot be pulled take turns.
+            word = "ImagePullBackOff" if reason == "ErrImagePull" else reason
+            text = f"container {name}: {said}"
+            return HealthStatus(Health.DEGRADED, text, brief=f"container {name}: {word}")
     if phase == "Succeeded":
         return _HEALTHY
     if phase == "Failed":
@@ -192,10 +222,20 @@ def _waiting_containers(status: Mapping[str, Any]) -> list[tuple[str, str, str]]
         listed = status.get(section)
         for container in listed if isinstance(listed, list) else ():
             waiting = mapping(container, "state", "waiting")
+            if not waiting and _is_between_crashes(container):
+                waiting = {"reason": "CrashLoopBackOff", "message": "it exits again and again"}
             texts = (container.get("name"), waiting.get("reason"), waiting.get("message"))
             name, reason, message = (str(text or "") for text in texts)
             found.append((name, reason, message))
     return found
+
+
+def _is_between_crashes(container: Mapping[str, Any]) -> bool:
+    """Return whether a container that is not waiting was restarted after it had failed, twice."""
+    last = mapping(container, "lastState", "terminated")
+    is_failure = _number(last, "exitCode") != 0
+    restarts = _number(container, "restartCount")
+    return is_failure and restarts > 1 and container.get("ready") is not True
 
 
 def pod_reasons(obj: KubeObject) -> list[str]:

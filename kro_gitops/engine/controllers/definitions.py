@@ -36,7 +36,13 @@ from kro_gitops.kube.api import JsonPatch, MergePatch, WriteOptions
 from kro_gitops.kube.event_aggregation import EventType
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
-from kro_gitops.metadata import FINALIZER, KRO_GROUP, READY_CONDITIONS, REVISION
+from kro_gitops.metadata import (
+    FINALIZER,
+    KRO_GROUP,
+    READINESS,
+    READY_CONDITIONS,
+    REVISION,
+)
 from kube_objects.conditions import Condition, ConditionSet
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -239,6 +245,7 @@ class DefinitionReconciler:
             session.set(reported.not_running(f"{error.message}; {error.hint}"))
             session.problem = error
             return
+        annotations = metadata.get("annotations") or {}
         served = ServedKind(
             kind=graph.served.kind,
             plural=graph.served.plural,
@@ -247,8 +254,9 @@ class DefinitionReconciler:
             revision=revision.number,
             graph=graph,
             ready_conditions=ready_conditions(session.definition),
+            readiness=annotations.get(READINESS, ""),
             drift=drift,
-            source_revision=(metadata.get("annotations") or {}).get(REVISION, ""),
+            source_revision=annotations.get(REVISION, ""),
         )
         try:
             await self._kinds.serve(served)

@@ -38,8 +38,10 @@ from kro_gitops.metadata import (
     ALLOW_BREAKING_CHANGES,
     DRIFT_ADDED_FIELDS,
     DRIFT_IGNORE,
+    READINESS,
     READY_CONDITIONS,
 )
+from kro_gitops.tracking.health import HealthStatus
 from kube_objects.crds import kinds_of_crd
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -158,6 +160,11 @@ class Engine:
     async def compile(self, definition: KubeObject) -> Compiled:
         """Compile a definition that is not in the cluster, with the schemas that it serves."""
         return await self._compiler.compile(definition, spec_hash(definition["spec"]))
+
+    def children_health(self, ref: ObjectRef) -> HealthStatus | None:
+        """Return why the children of an instance are not healthy now; None if they are."""
+        instance = self.watches.instance(ref)
+        return self._instances.health.current(instance) if instance is not None else None
 
     def wake(self, key: ObjectRef) -> None:
         """Queue an instance."""
@@ -298,6 +305,7 @@ def _relevant_fields(definition: KubeObject) -> tuple[object, ...]:
         annotations.get(READY_CONDITIONS),
         annotations.get(DRIFT_ADDED_FIELDS),
         annotations.get(DRIFT_IGNORE),
+        annotations.get(READINESS),
     )
 
 

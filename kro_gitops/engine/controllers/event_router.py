@@ -10,10 +10,11 @@ Events that are the echo of our own writes queue nothing: see `own_writes`.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from kro_gitops.engine.applyset import applyset_id
+from kro_gitops.engine.child_health import CachedChild
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.own_writes import OwnWrites
 from kro_gitops.engine.instance_metadata import is_deleting
@@ -26,7 +27,6 @@ from kro_gitops.engine.plan.deletion import asks_to_orphan
 from kro_gitops.engine.watchset import WatchSet
 from kro_gitops.kube.cache import MIN_VERSION, Change
 from kro_gitops.metadata import APPLYSET_PART_OF, INSTANCE_ID
-from kube_objects.managed_fields import CachedObject
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 # A child that finalizers kept after its deletion is created again only after this many seconds, so
@@ -46,6 +46,8 @@ class EventRouter:
 
     def __init__(self, wake: WakeInstance, observer: Observer) -> None:
         self.wake = wake
+        # Whether a change of the health of its children queues an instance.
+        self.health_matters: Callable[[ObjectRef], bool] = lambda _: True
         self.watch_set: WatchSet[ObjectRef] = WatchSet()
         self.own_writes: OwnWrites[ObjectRef] = OwnWrites()
         self.orphaning: set[str] = set()  # uids of instances deleted with propagation Orphan
@@ -100,11 +102,12 @@ class EventRouter:
         delay = 0.0
         if before is not None and after is not None:
             lost_fields = (
-                isinstance(before, CachedObject)
-                and isinstance(after, CachedObject)
+                isinstance(before, CachedChild)
+                and isinstance(after, CachedChild)
                 and (before.owned, before.added) != (after.owned, after.added)
             )
             if not lost_fields and _without_version(before) == _without_version(after):
+                self._health_changed(before, after)
                 return
         elif before is not None and is_deleting(before):
             now = asyncio.get_running_loop().time()
@@ -118,6 +121,16 @@ class EventRouter:
         self._observer.change_routed(ObjectRef.of(change.object).kind, woke=bool(keys))
         for key in keys:
             self._notify(key, change.object, delay)
+
+    def _health_changed(self, before: KubeObject, after: KubeObject) -> None:
+        """Queue the parent of a child of which only the health may have changed, if it matters."""
+        if not isinstance(before, CachedChild) or not isinstance(after, CachedChild):
+            return
+        key = self._parent_of(after) if before.health != after.health else None
+        matters = key is not None and self.health_matters(key)
+        self._observer.change_routed(ObjectRef.of(after).kind, woke=matters)
+        if key is not None and matters:
+            self._notify(key, after)
 
     def _parent_of(self, child: KubeObject) -> ObjectRef | None:
         labels = child["metadata"].get("labels") or {}
@@ -157,7 +170,7 @@ class EventRouter:
             child
             for child in children
             if instance_uid_of(child) not in self._by_uid
-            and isinstance(child, CachedObject)
+            and isinstance(child, CachedChild)
             and child.owned
         ]
         return parents_of(kind, strays)

@@ -17,6 +17,7 @@ from kro_gitops.engine.adoption import NotAdopted, may_adopt
 from kro_gitops.engine.applyset import Inventory, has_inventory, target_of
 from kro_gitops.engine.authority import Authority
 from kro_gitops.engine.controllers.applier import Applier, delete_each, last_writer
+from kro_gitops.engine.controllers.children_health import ChildrenHealthChecker
 from kro_gitops.engine.controllers.context import EngineContext, WriteContext
 from kro_gitops.engine.controllers.deletion import DeletionReconciler
 from kro_gitops.engine.controllers.evaluation_turns import (
@@ -52,6 +53,7 @@ from kro_gitops.engine.status import (
     SUSPENDED,
     PassResult,
     State,
+    children_not_healthy,
     conditions_of,
     evaluation_stopped,
     not_managed,
@@ -64,7 +66,7 @@ from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch, WatchRequest
 from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import WriteOptions
 from kro_gitops.metadata import INSTANCE_MANAGER, NODE_ID
-from kro_gitops.settings.option import AdoptionPolicy
+from kro_gitops.settings.option import AdoptionPolicy, Readiness
 from kro_gitops.tracking.stamp import Policy
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject, ObjectRef
@@ -93,6 +95,7 @@ class InstanceSettings:
     sync_limit: float = 10.0
     manual_managers: frozenset[str] = frozenset()  # more field managers that stand for a person
     reports_all_conditions: bool = False  # an Event for every condition, not only Ready
+    readiness: Readiness = Readiness.KRO  # unless a definition says otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,8 @@ class InstanceReconciler:
         self._children = Rules(settings.version, settings.tracking)
         self.turns = EvaluationTurns(settings.evaluation)
         self._knowledge = LiveKnowledge(watches)
+        self.health = ChildrenHealthChecker(watches, settings.readiness)
+        watches.router.health_matters = self.health.needs_reconcile
         self._failures: dict[ObjectRef, int] = {}
         self._penalties: dict[ObjectRef, _Penalty] = {}
         self._new: set[ObjectRef] = set()  # seen since their creation, and not yet ready
@@ -164,6 +169,7 @@ class InstanceReconciler:
             self._new.discard(key)
             self._undecided.pop(key, None)
             self._penalties.pop(key, None)
+            self.health.forget(key)
             self._deletions.forget(key)
             self._lineage.forget(key)
             router.watch_set.forget(key)
@@ -393,6 +399,11 @@ class InstanceReconciler:
             problem = await self._prune(session, run)
         if problem is not None:
             result = PassResult(result.state, not_ready(problem))
+        health = await self.health.check(session.context, report.served, report.instance)
+        report.set_health(health)
+        is_active = result.state is State.ACTIVE
+        if health is not None and is_active and self.health.decides_ready(report.served):
+            result = children_not_healthy(health)
         report.set(result.condition)
         status = await evaluation.run(pass_status(report, run, result))
         await self._status_writer.write_pass(report, status)

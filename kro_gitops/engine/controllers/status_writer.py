@@ -4,7 +4,7 @@ Writes the status of instances when it changes, and records Events about the cha
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +20,8 @@ from kro_gitops.kube.api import JsonPatch, WriteOptions, Writer
 from kro_gitops.kube.event_aggregation import EventType
 from kro_gitops.kube.events import EventRecorder, controller_component
 from kro_gitops.kube.responses import Invalid, NotFound
-from kube_objects.conditions import READY, TRUE, Condition, ConditionSet, parse_conditions
+from kro_gitops.tracking.health import CHILDREN_HEALTHY
+from kube_objects.conditions import FALSE, READY, TRUE, Condition, ConditionSet, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
@@ -37,10 +38,26 @@ class InstanceReport:
     served: ServedKind
     conditions: ConditionSet
     now: datetime
+    health: Condition | None = None  # of children; None: nothing is wrong with them
 
     def set(self, condition: Condition) -> None:
         """Set a condition."""
         self.conditions.set(condition, self.now)
+
+    @property
+    def former_health(self) -> Condition | None:
+        """Return what was reported about the health of children before this reconcile."""
+        found = parse_conditions(self.instance)
+        return next((each for each in found if each.type == CHILDREN_HEALTHY), None)
+
+    def set_health(self, condition: Condition | None) -> None:
+        """Set what is wrong with children; None: nothing is."""
+        if condition is not None:
+            former, generation = self.former_health, self.instance["metadata"].get("generation", 0)
+            is_same = former is not None and former.status == condition.status
+            changed = former.changed if former is not None and is_same else self.now
+            condition = replace(condition, changed=changed, observed_generation=generation)
+        self.health = condition
 
     @property
     def former(self) -> dict[str, Any]:
@@ -83,6 +100,9 @@ def pass_status(report: InstanceReport, run: Pass, result: PassResult) -> Slices
         status["conditions"], faults = [each.to_json() for each in found], evaluated.faults
         if faults:
             status["state"] = str(State.ERROR)
+    if report.health is not None:
+        others = [each for each in status["conditions"] if each["type"] != report.health.type]
+        status["conditions"] = [*others, report.health.to_json()]
     return PassStatus(status, projection.problems, faults, result.failures)
 
 
@@ -143,7 +163,8 @@ class StatusWriter:
         graph = report.served.graph
         if graph is None or not graph.conditions:
             return reported.builtin(report.conditions)
-        former = [each for each in parse_conditions(report.instance) if each.type != overlay]
+        dropped = (overlay, CHILDREN_HEALTHY)  # without a pass, the health is not known
+        former = [each for each in parse_conditions(report.instance) if each.type not in dropped]
         ours = report.conditions.find(overlay)
         return [each.to_json() for each in ([ours] if ours is not None else []) + former]
 
@@ -172,17 +193,29 @@ class StatusWriter:
         if before != after:
             self._observer.state_changed(report.key, before, after)
         before = {each.type: each.status for each in former}
+        self._record_health(report, before.get(CHILDREN_HEALTHY))
         for each in current:
             if not self._reports_all_conditions and (
                 each.type != READY or (READY not in before and each.status == TRUE)
             ):
                 continue
             if before.get(each.type) != each.status:
-                type_: EventType = "Normal" if each.status == TRUE else "Warning"
+                # A wait is no reason for a warning; kro's Events for all conditions know no waits.
+                is_wait = not self._reports_all_conditions and after != State.ERROR
+                type_: EventType = "Normal" if each.status == TRUE or is_wait else "Warning"
                 old = before.get(each.type) or "none"
                 self.record_event(
                     report, type_, each.type, f"{old} -> {each.status}: {each.reason or ''}"
                 )
+
+    def _record_health(self, report: InstanceReport, before: str | None) -> None:
+        """Record that children have failed, or that they are healthy again."""
+        health = report.health
+        if health is not None and health.status == FALSE and before != FALSE:
+            text = health.message or ""
+            self.record_event(report, "Warning", "ChildrenDegraded", text)
+        elif health is None and before is not None:
+            self.record_event(report, "Normal", CHILDREN_HEALTHY, "all children are healthy")
 
     def _warn_about(self, report: InstanceReport, reason: str, problems: Iterable[str]) -> None:
         """Log each problem, and record an Event for it."""

@@ -12,7 +12,8 @@ import asyncio
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
-from kro_gitops.engine.applyset import GroupKind
+from kro_gitops.engine.applyset import GroupKind, applyset_id, has_inventory
+from kro_gitops.engine.child_health import CachedChild, child_health
 from kro_gitops.engine.controllers.event_router import EventRouter, WakeInstance, spec_differs
 from kro_gitops.engine.controllers.informer_task import InformerTask, start_informer
 from kro_gitops.engine.controllers.observer import Observer
@@ -24,6 +25,7 @@ from kro_gitops.engine.graph.read_paths import (
     merge_paths,
     pick,
 )
+from kro_gitops.engine.instance_metadata import inventory_of
 from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
@@ -31,8 +33,10 @@ from kro_gitops.kube.cache import DROP_MANAGED_FIELDS, intern_strings
 from kro_gitops.kube.informer import Informer
 from kro_gitops.metadata import APPLYSET_PART_OF, CHILD_MANAGER, OWNED
 from kro_gitops.tracking.added_fields import manual_fields
+from kro_gitops.tracking.workload_health import pod_selector
+from kube_objects.errors import RefusedError
 from kube_objects.field_sets import pack
-from kube_objects.managed_fields import CachedObject, pack_owned_fields
+from kube_objects.managed_fields import pack_owned_fields
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 # After this many seconds every API server shows objects by a changed schema.
@@ -40,6 +44,7 @@ SCHEMA_SWAP_DELAY = 5.0
 
 _ALWAYS_KEPT: ReadPaths = {"apiVersion": None, "kind": None, "metadata": None}
 _APPLYSET_INDEX = "members"
+_UNHEALTHY_INDEX = "unhealthy members"
 
 
 class Watches:
@@ -188,8 +193,10 @@ class Watches:
         informer = Informer(
             self._reader,
             Selection(kind, labels=f"{OWNED}=true"),
-            lambda obj: trim_child(obj, parts, self._manual_managers),
-            {_APPLYSET_INDEX: _applyset_ids},
+            lambda obj: trim_child(
+                obj, parts, self._manual_managers, is_instance=self._is_instance(obj)
+            ),
+            {_APPLYSET_INDEX: _applyset_ids, _UNHEALTHY_INDEX: _applyset_ids_if_unhealthy},
         )
         informer.listen(self.router.child_changed)
         return informer
@@ -264,6 +271,48 @@ class Watches:
                     found.setdefault(member["metadata"]["uid"], member)
         return list(found.values()), unwatched
 
+    def unhealthy_children(self, instance: KubeObject) -> dict[ObjectRef, CachedChild]:
+        """Return the children of an instance that are not healthy, as far as they are watched."""
+        found = self._listed_children(instance, _UNHEALTHY_INDEX, self._children)
+        return {ref: child for ref, child in found.items() if child.health is not None}
+
+    def nested_instances(self, instance: KubeObject) -> list[KubeObject]:
+        """Return the instances among the children of an instance."""
+        kinds = [kind for kind in self._children if kind in self.served_kinds]
+        children = self._listed_children(instance, _APPLYSET_INDEX, kinds)
+        found = (self.instance(ref) for ref in children)
+        return [nested for nested in found if nested is not None]
+
+    def _listed_children(
+        self, instance: KubeObject, index: str, kinds: Iterable[Kind]
+    ) -> dict[ObjectRef, CachedChild]:
+        """Return the members of an apply set of these kinds, only from where they may be."""
+        key = ObjectRef.of(instance)
+        id_ = applyset_id(key)
+        listed = [
+            (kind, child)
+            for kind in kinds
+            for child in self._children[kind].informer.cache.by(index, id_)
+        ]
+        if not listed:
+            return {}
+        try:
+            inventory = inventory_of(instance)
+        except RefusedError:
+            return {}
+        namespaces = ("", *inventory.searched_namespaces(key))
+        found: dict[str, tuple[ObjectRef, CachedChild]] = {}
+        for kind, child in listed:
+            if (
+                isinstance(child, CachedChild)
+                and child.owned
+                and GroupKind.of(kind) in inventory.group_kinds
+                and child["metadata"].get("namespace", "") in namespaces
+            ):
+                # Once, even if it is watched in two versions of its API.
+                found.setdefault(child["metadata"]["uid"], (ObjectRef.of(child), child))
+        return dict(found.values())
+
     def external_informer(self, kind: Kind) -> Informer | None:
         """Return the informer of external objects of a kind."""
         task = self._externals.get(kind)
@@ -310,21 +359,32 @@ class Watches:
     def cache_child(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
         """Cache the response to a write on a child of an instance."""
         task = self._children.get(ObjectRef.of(answer).kind)
-        trimmed = trim_child(answer, task.parts if task else None, self._manual_managers)
+        parts, managers = task.parts if task else None, self._manual_managers
+        trimmed = trim_child(answer, parts, managers, is_instance=self._is_instance(answer))
         self.router.own_writes.record_write(key, trimmed)
         if task is not None:
             task.informer.record_write(trimmed)
         return trimmed
 
+    def _is_instance(self, child: KubeObject) -> bool:
+        """Return whether a child is an instance itself; its kind may not be served yet."""
+        return ObjectRef.of(child).kind in self.served_kinds or has_inventory(child)
+
 
 def trim_child(
-    obj: KubeObject, parts: ReadPaths | None, manual_managers: Collection[str] = ()
-) -> CachedObject:
-    """Return what is cached of a child: fields that are read, and which are ours or added."""
+    obj: KubeObject,
+    parts: ReadPaths | None,
+    manual_managers: Collection[str] = (),
+    *,
+    is_instance: bool = False,
+) -> CachedChild:
+    """Return what is cached of a child: fields that are read, ours and added ones, its health."""
     owned = pack_owned_fields(obj, CHILD_MANAGER)
     added = pack(manual_fields(obj, manual_managers))
     obj["metadata"].pop("managedFields", None)
-    return CachedObject(intern_strings(pick(obj, parts)), owned, added)
+    health = child_health(obj, is_instance=is_instance)
+    pods = pod_selector(obj) if health is not None and not is_instance else ""
+    return CachedChild(intern_strings(pick(obj, parts)), owned, added, health, pods)
 
 
 def _trim_instance(obj: KubeObject) -> KubeObject:
@@ -335,6 +395,11 @@ def _trim_instance(obj: KubeObject) -> KubeObject:
 def _applyset_ids(obj: KubeObject) -> tuple[str, ...]:
     id_ = (obj["metadata"].get("labels") or {}).get(APPLYSET_PART_OF)
     return (id_,) if id_ else ()
+
+
+def _applyset_ids_if_unhealthy(obj: KubeObject) -> tuple[str, ...]:
+    is_unhealthy = isinstance(obj, CachedChild) and obj.health is not None
+    return _applyset_ids(obj) if is_unhealthy else ()
 
 
 def _parts_read(graph: Graph) -> dict[Kind, ReadPaths | None]:

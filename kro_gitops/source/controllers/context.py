@@ -23,6 +23,7 @@ from kro_gitops.source.controllers.state import SourceState, SourceStore, Trigge
 from kro_gitops.source.files.budget import Amount
 from kro_gitops.source.plan.claims import CLAIM_TIMEOUT
 from kro_gitops.source.plan.result import SyncResult
+from kro_gitops.tracking.health import HealthStatus
 from kro_gitops.tracking.inventory import Inventory, Key
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -49,6 +50,9 @@ class EngineCache(Protocol):
 
     def child_kinds(self, kind: Kind) -> frozenset[Kind]:
         """Return the kinds of the children of a kind's instances."""
+
+    def children_health(self, ref: ObjectRef) -> HealthStatus | None:
+        """Return why the children of an instance are not healthy now; None if they are."""
 
     def wake(self, ref: ObjectRef) -> None:
         """Have an instance reconciled at once."""

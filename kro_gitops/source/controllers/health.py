@@ -97,6 +97,9 @@ class HealthChecker:
                 if found is not None and (found["metadata"].get("generation") or 0) >= least:
                     verdict = health(found)
                 if verdict.health is Health.HEALTHY:
+                    # The instance itself does not report what may pass in a moment.
+                    verdict = self._engine.children_health(each.ref) or verdict
+                if verdict.health is Health.HEALTHY:
                     healthy[each.key] = found
                 verdicts.append((each, verdict))
             elif not has_status:

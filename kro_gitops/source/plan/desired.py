@@ -25,6 +25,7 @@ from kro_gitops.metadata import (
     OWNED,
     PRUNE,
     PRUNE_APPROVED,
+    READINESS,
     READY_CONDITIONS,
     REVISION,
     SOURCE,
@@ -50,7 +51,7 @@ _ENGINE_LABELS = frozenset({OWNED, APPLYSET_PART_OF})
 # Our keys that may be written in git; all others are reserved.
 _WRITABLE = frozenset(
     {
-        *(ADOPT, READY_CONDITIONS, DRIFT_ADDED_FIELDS, DRIFT_IGNORE),
+        *(ADOPT, READINESS, READY_CONDITIONS, DRIFT_ADDED_FIELDS, DRIFT_IGNORE),
         *(WAVE, DEPENDS_ON, PRUNE, PRUNE_APPROVED, FORCE),
     }
 )

@@ -53,6 +53,7 @@
 {{- include "kro-gitops.flag" (list "--kro-version" $config.kroVersion) }}
 {{- include "kro-gitops.flag" (list "--adoption-policy" $config.adoptionPolicy) }}
 {{- include "kro-gitops.flag" (list "--drift-added-fields" $config.driftAddedFields) }}
+{{- include "kro-gitops.flag" (list "--readiness" $config.readiness) }}
 {{- include "kro-gitops.flag" (list "--default-service-account" $config.defaultServiceAccount) }}
 {{- if $config.instancesOwnNamespaceOnly }}
 - --instances-own-namespace-only
