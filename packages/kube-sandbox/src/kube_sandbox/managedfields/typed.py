@@ -2,8 +2,8 @@
 Typed values: the paths in a value, and the differences between two values.
 
 This computes every path that a manager can own. An atomic part is one path, whatever its size;
-items of lists are named by their keys or values. Several items with one name are one path. Equal parts of
-two values are not compared in depth, which makes an update cheap.
+items of lists are named by their keys or values. Several items with one name are one path. Equal
+parts of two values are not compared in depth, which makes an update cheap.
 
 Follows structured-merge-diff 6.3 typed/compare.go compareWalker.compare; typed/tofieldset.go
 toFieldSetWalker.toFieldSet; typed/helpers.go listItemToPathElement.
