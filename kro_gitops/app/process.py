@@ -37,7 +37,7 @@ from kro_gitops.kube.transport import Access, Transport
 from kro_gitops.server.probes import MAIN_LOOP, Health, HealthServer
 from kro_gitops.server.webhooks import WebhookServer
 from kro_gitops.settings.settings import Settings
-from kro_gitops.source.api.crd import git_source_crd, source_inventory_crd
+from kro_gitops.source.api.crd import source_crds
 from kro_gitops.source.controllers.webhook_endpoints import WebhookEndpoints
 from kro_gitops.source.git.locks import own_folder
 from kro_gitops.source.webhooks.endpoints import Receivers
@@ -231,7 +231,7 @@ class _Process:
         for name in (OWN_CRDS, ENGINE, SOURCES):
             self._health.set_ready(name, False)
         if self._settings.install_crds:
-            ours = (git_source_crd(), source_inventory_crd()) if self._settings.sources else ()
+            ours = source_crds() if self._settings.sources else ()
             if not await self._or_stopped(install_crds(client, discovery, (*own_crds(), *ours))):
                 return
         self._health.set_ready(OWN_CRDS, True)

@@ -132,13 +132,8 @@ class Snapshot:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """Return what is wrong, without what is only doubtful."""
+        """Return the findings that are errors, not warnings."""
         return tuple(f for f in self.findings if f.problem.severity is Severity.ERROR)
-
-    @property
-    def is_sound(self) -> bool:
-        """Return True if everything could be read: only then is a missing object a deletion."""
-        return not self.errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def test_items_know_their_file_and_what_they_say() -> None:
         ("two", "b/c.yaml"),
     ]
     assert found.commit == "c1"
-    assert found.is_sound
+    assert not found.errors
 
 
 def test_a_file_that_did_not_change_is_not_read_again() -> None:
@@ -70,7 +70,7 @@ def test_an_object_that_stands_twice_is_wanted_once_and_told() -> None:
     [error] = found.errors
     assert error.problem.code == "duplicate-object"
     assert error.origin.file == "b.yaml"
-    assert not found.is_sound
+    assert found.errors
 
 
 def test_when_the_first_of_two_goes_the_other_takes_its_place() -> None:
@@ -78,7 +78,7 @@ def test_when_the_first_of_two_goes_the_other_takes_its_place() -> None:
     snapshot(library, {"a.yaml": config("one"), "b.yaml": config("one", "2")})
     found = snapshot(library, {"b.yaml": config("one", "2")})
     assert [item.path for item in found.items] == ["b.yaml"]
-    assert found.is_sound
+    assert not found.errors
 
 
 def test_a_file_that_cannot_be_read_leaves_the_others() -> None:
@@ -91,7 +91,7 @@ def test_warnings_do_not_make_it_unsound() -> None:
     warning = Problem("refused-path", "not read", severity=Severity.WARNING)
     library = Library()
     found = library.snapshot("c", [], {}, [Finding(warning, Origin("x", 1, 1))])
-    assert found.is_sound
+    assert not found.errors
     assert len(found.findings) == 1
 
 
