@@ -86,7 +86,7 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """How to write: in whose name fields are owned, and whether it is a rehearsal."""
+    """How to write: the field manager, and whether it is a dry-run."""
 
     manager: str = ""
     force: bool = False  # apply only: take fields over from other managers

@@ -1,8 +1,8 @@
 """
-CustomResourceDefinitions of a repository, judged before anybody relies on them.
+CustomResourceDefinitions of a repository, validated before definitions use their kinds.
 
 The schema of a CRD describes schemas by themselves, without end; the built-in one stops after
-the first level, so each level is judged on its own.
+the first level, so each level is validated separately.
 """
 
 from collections.abc import Iterator

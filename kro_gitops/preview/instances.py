@@ -1,5 +1,5 @@
 """
-Instances against the schema of their kind, as the API server would judge them.
+Instances against the schema of their kind, as the API server would validate them.
 
 Types, required fields, enums, patterns and CEL rules hold for the object with its defaults filled
 in; unknown fields are errors, as they are to `kubectl apply`.

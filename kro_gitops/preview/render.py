@@ -148,7 +148,7 @@ class Renderer:
         """Return what expressions of a graph see for an instance, by name."""
         stored = stored_instance(graph, instance, self._namespace)
         knowledge = OfflineKnowledge(
-            dict.fromkeys(graph.nodes), graph.judged, errors_are_unknown=True
+            dict.fromkeys(graph.nodes), graph.ready_when_reads, errors_are_unknown=True
         )
         run = Pass(graph, stored, Family(stored, self._rules), knowledge, Bounds())
         while steps := run.advance():
@@ -176,7 +176,7 @@ class Renderer:
         faults: dict[Halt, None] = {}  # of all passes, those of the last one first
         while True:
             knowledge = OfflineKnowledge(
-                graph.read, graph.judged, self._applied, own=own, is_nested=level > 0
+                graph.read, graph.ready_when_reads, self._applied, own=own, is_nested=level > 0
             )
             run = Pass(graph, stored, family, knowledge, bounds)
             applied, refused = self._execute(run, known)
@@ -216,7 +216,7 @@ class Renderer:
         # What expressions read of each node: those of other nodes, and its `readyWhen`.
         name = run.graph.definition.name
         if name not in self._parts:
-            self._parts[name] = merge_paths(run.graph.read, run.graph.judged) or {}
+            self._parts[name] = merge_paths(run.graph.read, run.graph.ready_when_reads) or {}
         parts = self._parts[name]
         while steps := run.advance():
             for step in steps:

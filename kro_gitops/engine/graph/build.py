@@ -32,7 +32,7 @@ from kro_gitops.engine.graph.nodes import (
     StatusField,
 )
 from kro_gitops.engine.graph.projection import Projection, project
-from kro_gitops.engine.graph.read_paths import parts_judged, read_paths_of
+from kro_gitops.engine.graph.read_paths import parts_of_ready_when, read_paths_of
 from kro_gitops.engine.graph.rulecheck import check_schema_rules
 from kro_gitops.engine.graph.templates import NodeDraft, read_templates
 from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
@@ -134,7 +134,7 @@ def try_build(
         status=tuple(StatusField(path, item.finish()) for path, item in projection.fields),
         conditions=tuple(item.finish() for item in projection.conditions),
         read=read_paths_of(chain.from_iterable(wiring.dependencies.values())),
-        judged=parts_judged(finished.values()),
+        ready_when_reads=parts_of_ready_when(finished.values()),
         secret_fields=secret_fields,
     )
     return Built(graph, (), crd)

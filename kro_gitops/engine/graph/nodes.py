@@ -148,8 +148,9 @@ class Graph:
     A definition, compiled.
 
     `instance_schema` is what expressions see as `schema`: the generated kind without its status and
-    with full metadata. `served` is the generated kind as the API server will know it. `read` says
-    which parts of each node others read (`parts`), `judged` which its own `readyWhen` reads.
+    with full metadata. `served` is the generated kind as the API server will know it. `read` has
+    the parts of each node that others read, `ready_when_reads` those that its own `readyWhen`
+    reads.
     `secret_fields` are the fields of instances whose values become data of a Secret.
     """
 
@@ -164,5 +165,5 @@ class Graph:
     status: tuple[StatusField, ...] = ()
     conditions: tuple[Expression, ...] = ()
     read: Mapping[str, Any] = field(default_factory=dict)
-    judged: Mapping[str, Any] = field(default_factory=dict)
+    ready_when_reads: Mapping[str, Any] = field(default_factory=dict)
     secret_fields: frozenset[Path] = frozenset()

@@ -22,7 +22,7 @@ def read_paths_of(dependencies: Iterable[Dependency]) -> ReadPaths:
     return found
 
 
-def parts_judged(nodes: Iterable[Node]) -> ReadPaths:
+def parts_of_ready_when(nodes: Iterable[Node]) -> ReadPaths:
     """Gather what the `readyWhen` conditions of each node read of its own objects."""
     found: dict[str, Any] = {}
     for node in nodes:

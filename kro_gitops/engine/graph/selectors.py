@@ -1,8 +1,8 @@
 """
 The selector of an external reference: an object, or one expression that yields it.
 
-What is written out is judged as Kubernetes judges label selectors; where expressions fill it in,
-the rest is known only for an instance.
+Literal selectors are validated as Kubernetes validates label selectors; the values of expressions
+are validated for each instance.
 """
 
 import re

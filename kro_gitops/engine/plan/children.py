@@ -229,7 +229,7 @@ class UnstampedFamily(Family):
 
 def reads_stamps(graph: Graph) -> bool:
     """Return whether an expression of a graph reads metadata of a child that a stamp adds."""
-    for parts in (*graph.read.values(), *graph.judged.values()):
+    for parts in (*graph.read.values(), *graph.ready_when_reads.values()):
         metadata = parts.get("metadata", {}) if parts is not None else None
         if metadata is None or any(name in metadata for name in _STAMPED_METADATA):
             return True

@@ -80,15 +80,15 @@ def applied_before(obj: KubeObject, apply_set: str) -> CachedObject:
 
 class OfflineKnowledge:
     """
-    Templates and git are all there is: what they do not say is unknown.
+    Knowledge from templates and git only: everything else is unknown.
 
-    `read` says which parts of each node are read by others, `judged` which by its own `readyWhen`;
-    the rest is not prepared. `applied` are the apply sets of children of instances that were
-    planned before; empty where that is not known. `own` are the children that earlier passes of
-    this instance applied (`applied_before`). `is_nested` means that another instance creates
-    this one, so that its fields may be placeholders. With `errors_are_unknown`, an expression that
-    fails leaves the others their values. One object serves one pass: it remembers which nodes
-    turned out to be unknown.
+    `read` has the parts of each node that others read, `ready_when_reads` those that its own
+    `readyWhen` reads; the rest is not prepared. `applied` are the apply sets of children of
+    instances that were planned before; empty where that is not known. `own` are the children that
+    earlier passes of this instance applied (`applied_before`). `is_nested` means that another
+    instance creates this one, so that its fields may be placeholders. With `errors_are_unknown`, an
+    expression that fails does not change the values of the others. One object serves one pass: it
+    keeps which nodes turned out to be unknown.
     """
 
     finds_all_faults = True
@@ -96,7 +96,7 @@ class OfflineKnowledge:
     def __init__(
         self,
         read: ReadPaths,
-        judged: ReadPaths,
+        ready_when_reads: ReadPaths,
         applied: Mapping[Target, str] | None = None,
         *,
         own: Mapping[Target, KubeObject] | None = None,
@@ -104,7 +104,7 @@ class OfflineKnowledge:
         errors_are_unknown: bool = False,
     ) -> None:
         self._read = read
-        self._judged = judged
+        self._ready_when_reads = ready_when_reads
         self._applied = applied or {}
         self._own = own or {}
         self._is_nested = is_nested
@@ -173,7 +173,7 @@ class OfflineKnowledge:
 
     def observed(self, node: Node, observed: Sequence[KubeObject]) -> list[Any]:
         """Return what is known of the objects of a node."""
-        parts = self._judged.get(node.id, {})
+        parts = self._ready_when_reads.get(node.id, {})
         return [_visible(node, obj, node.id, parts) for obj in observed]
 
     def stand_in(

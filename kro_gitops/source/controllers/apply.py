@@ -81,7 +81,7 @@ class StageExecutor:
         steps = sorted(stage.applies, key=lambda step: apply_key(step.desired.ref))
         written: list[_Written] = []
         if steps:
-            with self._observer.step(name, "rehearse"):
+            with self._observer.step(name, "dry-run"):
                 checked = await each_of(steps, lambda step: self._dry_run(context, step))
             written += [each for each in checked if isinstance(each, _Written)]
             passed = [each for each in checked if not isinstance(each, _Written)]

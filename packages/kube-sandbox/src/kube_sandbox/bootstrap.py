@@ -1,9 +1,9 @@
 """
-The objects that an API server makes for itself when it first starts.
+The objects that an API server creates at its first start.
 
-Namespaces, roles and bindings, priorities, the service that is the API server: as a real one stores
-them (`documents/objects.json`), with blanks for what is of the moment. So nobody has to work out
-and judge again at every first start what was worked out and judged there.
+Namespaces, roles and bindings, priority classes, the Service of the API server: as a real one
+stores them (`documents/objects.json`), without the values that differ at each start. So they need
+no defaulting and validation at the first start.
 
 Follows kubernetes 1.35 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles,
 ClusterRoleBindings; pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go

@@ -85,7 +85,7 @@ class APIServerComponents:
         )
         around = AdmissionContext(self._stored.look, self._objects, self._charge)
         asked = default_plugins(around, accounts=accounts, suffix=_suffix)
-        admission = AdmissionChain(namespace, self._access, self._policies.judge, asked)
+        admission = AdmissionChain(namespace, self._access, self._policies.admit, asked)
         self._writer = Writer(self._stored, BodyDecoder(), admission, new_uid, _suffix)
         marks = {DEFINITIONS: delete_definition, "namespaces": delete_namespace}
         self._deleter = Deleter(self._stored, admission, marks)
@@ -103,7 +103,7 @@ class APIServerComponents:
 
     def open(self, address: str) -> None:
         """Begin to answer at an address."""
-        self._store.listen(self._heard)
+        self._store.listen(self._on_change)
         for record in self._store.list("services"):
             self._note_service(record, is_there=True)
         self._definitions.changed = self._watches.end
@@ -167,7 +167,7 @@ class APIServerComponents:
         authority = authority if workloads is not None else ""
         duties = ControllerManagerOptions(verbs.place, verbs.namespaced, workloads, authority)
         if authority:
-            self._store.listen(NamespaceInitializer(verbs, authority, _call_soon).heard)
+            self._store.listen(NamespaceInitializer(verbs, authority, _call_soon).on_change)
             around = TokenSurroundings(
                 self._stored.look,
                 self._objects,
@@ -175,7 +175,7 @@ class APIServerComponents:
                 authority,
             )
             tokens = TokenSecretController(verbs, around, _call_soon)
-            self._store.listen(tokens.heard)
+            self._store.listen(tokens.on_change)
             tokens.open()
         found = ControllerManager(self._store, verbs, duties)
         self._definitions.serves = found.served
@@ -239,7 +239,7 @@ class APIServerComponents:
         )
         self._writer.update(write_request, quota)
 
-    def _heard(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.bucket.endswith(RBAC):
             self._access.forget()
         elif change.bucket.endswith(POLICIES):

@@ -28,7 +28,7 @@ class Gate:
         for plugin in self._plugins.get(deed.served.bucket, ()):
             plugin.mutate(deed)
 
-    def judge(
+    def admit(
         self, obj: KubeObject, old: KubeObject | None = None, subresource: str = ""
     ) -> list[str]:
         """Have plugins judge an object; return what its author should know."""

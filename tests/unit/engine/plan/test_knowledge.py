@@ -24,7 +24,7 @@ SPEC |= {"missing": "string", "anything": "object"}
 def offline(made: Graph, obj: dict[str, Any], bounds: Bounds | None = None) -> Pass:
     """Run a pass offline; every step is answered with what it asked for."""
     stored = stored_instance(made, obj, "default")
-    knowledge = OfflineKnowledge(made.read, made.judged)
+    knowledge = OfflineKnowledge(made.read, made.ready_when_reads)
     run = Pass(made, stored, Family(stored, Rules()), knowledge, bounds or Bounds())
     while steps := run.advance():
         for step in steps:

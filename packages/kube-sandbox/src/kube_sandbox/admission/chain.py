@@ -43,18 +43,18 @@ _UNDELETABLE = {
 
 
 class AdmissionChain:
-    """Lets writes in."""
+    """Admits writes, or raises."""
 
     def __init__(
         self,
         namespace: Callable[[str], KubeObject | None],
         access: RBACAuthorizer,
-        judge: Callable[[AdmissionAttributes], list[str]] = lambda attributes: [],
+        policies: Callable[[AdmissionAttributes], list[str]] = lambda attributes: [],
         plugins: Plugins | None = None,
     ) -> None:
         self._namespace = namespace
         self._access = access
-        self._judge = judge  # asks the policies; returns warnings
+        self._policies = policies  # raises if a policy denies; returns warnings
         self._plugins = plugins or {}
         self._last = self._plugins.get(LAST, ())
 
@@ -92,14 +92,14 @@ class AdmissionChain:
         for plugin in self._plugins.get(attributes.served.bucket, ()):
             plugin.mutate(attributes)
 
-    def judge(self, attributes: AdmissionAttributes) -> list[str]:
+    def admit(self, attributes: AdmissionAttributes) -> list[str]:
         """Raise if a policy or a plugin denies the write; return the warnings for its author."""
         warnings = [
             text
             for plugin in self._plugins.get(attributes.served.bucket, ())
             for text in plugin.validate(attributes)
         ]
-        warnings += self._judge(attributes)
+        warnings += self._policies(attributes)
         if attributes.served.namespaced:
             warnings += [text for plugin in self._last for text in plugin.validate(attributes)]
         return warnings

@@ -75,7 +75,7 @@ class ValidatingAdmissionPolicies:
         """Return whether a policy is in force."""
         return bool(self._in_force())
 
-    def judge(self, attributes: AdmissionAttributes) -> list[str]:
+    def admit(self, attributes: AdmissionAttributes) -> list[str]:
         """Reject what a policy denies; return what its author is warned of."""
         known = self._in_force()
         if not known or attributes.served.kind.group == GROUP:

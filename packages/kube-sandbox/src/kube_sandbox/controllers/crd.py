@@ -67,9 +67,9 @@ class CRDController:
             crd: KubeObject = orjson.loads(record.value)
             self._serve(crd)
             self._settle_soon(record.name)
-        self._stored.store.listen(self._heard)
+        self._stored.store.listen(self._on_change)
 
-    def _heard(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.bucket == BUCKET:
             self._settle_soon(change.record.name)
         elif change.type is ChangeType.DELETED and change.bucket in self._ending:

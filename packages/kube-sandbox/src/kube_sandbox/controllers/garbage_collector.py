@@ -247,11 +247,11 @@ class Graph:
             wait: list[Step] = []
             for each in blocking:
                 if not each.is_deleting and each.uid != node.uid:
-                    wait += self._judge(each)
+                    wait += self._steps_of(each)
             return wait
         if node.is_deleting or not node.owners:
             return []
-        return self._judge(node)
+        return self._steps_of(node)
 
     def _dependents_of(self, node: Node) -> list[Node]:
         found = (self._nodes.get(uid) for uid in self._dependents.get(node.uid, ()))
@@ -262,7 +262,7 @@ class Graph:
         """Return whether a reference can mean the owner, which may be in another namespace."""
         return not owner.namespace or owner.namespace == dependent.namespace
 
-    def _judge(self, node: Node) -> list[Step]:
+    def _steps_of(self, node: Node) -> list[Step]:
         """Keep, strip or delete an object, by its owners."""
         complaints: list[Step] = []
         for owner in node.owners:

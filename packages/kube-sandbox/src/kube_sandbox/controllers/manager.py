@@ -92,7 +92,7 @@ class ControllerManager:
         return self._store.listen(self.changed)
 
     def changed(self, change: Change) -> None:
-        """Take note of a change."""
+        """Handle a change of the store."""
         obj = orjson.loads(change.record.value)
         if change.type is ChangeType.DELETED:
             self._litter |= dict.fromkeys(self._graph.remove(change.record.uid))

@@ -50,8 +50,8 @@ class NamespaceInitializer:
     authority: str  # the CA's certificate
     soon: Callable[[Callable[[], None]], None]  # does something before the next request
 
-    def heard(self, change: Change) -> None:
-        """Take note of a change."""
+    def on_change(self, change: Change) -> None:
+        """Handle a change of the store."""
         if change.bucket == BUCKET and change.before is None:
             self.soon(partial(self._furnish, orjson.loads(change.record.value)))
 

@@ -46,8 +46,8 @@ class TokenSecretController:
         """Look at all that are there: the store may come from another server."""
         self._renew("")
 
-    def heard(self, change: Change) -> None:
-        """Take note of a change."""
+    def on_change(self, change: Change) -> None:
+        """Handle a change of the store."""
         record = change.record
         if change.bucket == ACCOUNTS and change.type is not ChangeType.MODIFIED:
             self.soon(partial(self._renew, record.namespace))

@@ -270,7 +270,7 @@ class APIHandler:
                 place = (request.target.namespace, request.target.name)
                 live = self._handlers.writer.stored.find(served, *place)
                 if live is not None:
-                    self._handlers.policies.judge(
+                    self._handlers.policies.admit(
                         AdmissionAttributes("DELETE", served, *place, "", None, live, request.asker)
                     )
             found = self._handlers.deleter.delete(

@@ -205,7 +205,7 @@ class Writer:
         if errors:
             raise write_request.invalid(errors, obj)
         write_request.warnings += served.strategy.warnings(obj, None)
-        write_request.warnings += self._admission.judge(
+        write_request.warnings += self._admission.admit(
             write_request.admission_attributes("CREATE", obj, None)
         )
         if not is_update and not write_request.options.dry_run and has_version(metadata):
@@ -263,7 +263,7 @@ class Writer:
             raise write_request.invalid(errors, new)
         write_request.warnings += served.strategy.warnings(new, live)
         self._admission.update(served, new, live, write_request.asker)
-        write_request.warnings += self._admission.judge(
+        write_request.warnings += self._admission.admit(
             write_request.admission_attributes("UPDATE", new, live)
         )
         # Whether the last finalizer is gone of an object that is to be deleted.

@@ -87,11 +87,11 @@ async def wait_for_version(store: Store, version: int) -> None:
     """Return when the store has got to a version, or when it was waited for long enough."""
     came = asyncio.Event()
 
-    def hear(change: Change) -> None:
+    def on_change(change: Change) -> None:
         if change.version >= version:
             came.set()
 
-    cancel = store.listen(hear)
+    cancel = store.listen(on_change)
     try:
         if store.version < version:
             with suppress(TimeoutError):

@@ -264,7 +264,7 @@ def path_segment(text: str, is_prefix: bool = False) -> list[str]:
 def _masked(text: str, is_prefix: bool) -> str:
     """Return what is validated of a name, or of a `generateName` (`is_prefix`)."""
     # What is appended makes a dash at the end acceptable. The API server's mask swallows the
-    # letter before the dash as well; lengths are judged after it.
+    # letter before the dash as well; lengths are checked after it.
     if is_prefix and len(text) > 1 and text.endswith("-"):
         return f"{text[:-2]}a"
     return text

@@ -64,7 +64,7 @@ def deed(served: Served = MAP, operation: str = "CREATE", **more: Any) -> Admiss
 
 def denies(found: ValidatingAdmissionPolicies, asked: AdmissionAttributes) -> bool:
     try:
-        found.judge(asked)
+        found.admit(asked)
     except StatusError:
         return True
     return False
@@ -128,4 +128,4 @@ def test_labels_say_where_it_is_in_force(
 def test_a_policy_without_a_binding_is_not_in_force() -> None:
     found = ValidatingAdmissionPolicies(Sources(lambda _: [], lambda _: None, SERVED.get))
     assert not found.are_any
-    assert found.judge(deed()) == []
+    assert found.admit(deed()) == []

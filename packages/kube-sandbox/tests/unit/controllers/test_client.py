@@ -152,7 +152,7 @@ def test_a_pod_is_tried_again_until_its_account_is_there(api: Api) -> None:
 
 def test_a_new_namespace_has_its_account_before_controllers_look(api: Api) -> None:
     soon: list[Any] = []
-    api.store.listen(NamespaceInitializer(api.verbs, "certificate", soon.append).heard)
+    api.store.listen(NamespaceInitializer(api.verbs, "certificate", soon.append).on_change)
     api.add("namespaces", {"apiVersion": "v1", "kind": "Namespace"}, name="m")
     for work in soon:
         work()

@@ -39,9 +39,9 @@ class KindOptions:
     # Whether a PUT may leave out the version it means to replace.
     allows_unconditional_update: bool = True
     # Whether finalizers must be known or have a domain; so it is in all but a few groups.
-    judges_finalizers: bool = True
+    validates_finalizers: bool = True
     # Whether an update is also validated like a new object.
-    rejudges_meta: bool = False
+    revalidates_metadata: bool = False
 
 
 class BaseStrategy:
@@ -107,21 +107,21 @@ class BaseStrategy:
         if subresource == "status":
             return self.changed_meta(new, old) + self.check_status(new, old)
         found = self.changed_meta(new, old) + self.check_update(new, old)
-        if self.ways.rejudges_meta:
+        if self.ways.revalidates_metadata:
             found += self.checked_meta(new)
         return found + self.check(new)
 
     def checked_meta(self, obj: KubeObject) -> Errors:
         """Return the errors in the metadata."""
         validate = object_meta.validate_object_meta
-        if self.ways.judges_finalizers:
+        if self.ways.validates_finalizers:
             validate = object_meta.validate_create
         return validate(obj, self.ways.namespaced, self.ways.name_rule)
 
     def changed_meta(self, new: KubeObject, old: KubeObject) -> Errors:
         """Return what an update may not do to the metadata."""
         validate = object_meta.validate_object_meta_update
-        if self.ways.judges_finalizers:
+        if self.ways.validates_finalizers:
             validate = object_meta.validate_update
         return validate(new, old)
 

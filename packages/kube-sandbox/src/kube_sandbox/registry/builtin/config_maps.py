@@ -62,4 +62,4 @@ def immutable_errors(new: KubeObject, old: KubeObject, *parts: str) -> Errors:
     ]
 
 
-CONFIG_MAPS = ConfigMaps(KindOptions(rejudges_meta=True))
+CONFIG_MAPS = ConfigMaps(KindOptions(revalidates_metadata=True))

@@ -170,13 +170,13 @@ _HOOKS = KindOptions(
     namespaced=False,
     counted=("webhooks",),
     allows_unconditional_update=False,
-    judges_finalizers=False,
+    validates_finalizers=False,
 )
 _POLICIES = KindOptions(
     namespaced=False,
     counted=("spec",),
     allows_unconditional_update=False,
-    judges_finalizers=False,
+    validates_finalizers=False,
 )
 MUTATING_WEBHOOKS = WebhookConfigurations(_HOOKS, may_change=True)
 VALIDATING_WEBHOOKS = WebhookConfigurations(_HOOKS, may_change=False)
@@ -186,7 +186,7 @@ ADMISSION_POLICIES = AdmissionPolicies(
         has_status=True,
         counted=("spec",),
         allows_unconditional_update=False,
-        judges_finalizers=False,
+        validates_finalizers=False,
     )
 )
 POLICY_BINDINGS = PolicyBindings(_POLICIES)
@@ -203,7 +203,7 @@ API_SERVICES = ApiServices(
         name_rule=path_segment,  # the one of the core group is named "v1."
         has_status=True,
         allows_unconditional_update=False,
-        judges_finalizers=False,
+        validates_finalizers=False,
     )
 )
 DEVICE_CLAIMS = DeviceClaims(KindOptions(has_status=True))

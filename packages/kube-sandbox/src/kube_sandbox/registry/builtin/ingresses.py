@@ -239,7 +239,7 @@ class IngressClasses(BaseStrategy):
         return immutable(now, then, "spec.controller")
 
 
-INGRESSES = Ingresses(KindOptions(has_status=True, counted=("spec",), rejudges_meta=True))
+INGRESSES = Ingresses(KindOptions(has_status=True, counted=("spec",), revalidates_metadata=True))
 INGRESS_CLASSES = IngressClasses(
-    KindOptions(namespaced=False, counted=("spec",), rejudges_meta=True)
+    KindOptions(namespaced=False, counted=("spec",), revalidates_metadata=True)
 )

@@ -52,5 +52,7 @@ def _drop_disabled_fields(obj: KubeObject, old: KubeObject | None) -> None:
 
 
 LEASES = Leases(
-    KindOptions(creates_on_update=True, allows_unconditional_update=False, judges_finalizers=False)
+    KindOptions(
+        creates_on_update=True, allows_unconditional_update=False, validates_finalizers=False
+    )
 )

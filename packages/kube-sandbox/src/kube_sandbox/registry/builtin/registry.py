@@ -55,7 +55,7 @@ def strategies(book: ServiceAllocations | None = None) -> Strategies:
                 has_status=name in _WITH_STATUS,
                 counted=("spec",) if name in _COUNTED else (),
                 allows_unconditional_update=name not in _CONDITIONAL,
-                judges_finalizers=kind.group not in _ALLOWS_UNKNOWN_FINALIZERS,
+                validates_finalizers=kind.group not in _ALLOWS_UNKNOWN_FINALIZERS,
             )
             found[name] = BaseStrategy(ways)
     return {**found, **known}

@@ -119,4 +119,4 @@ class Secrets(BaseStrategy):
         return []
 
 
-SECRETS = Secrets(KindOptions(rejudges_meta=True))
+SECRETS = Secrets(KindOptions(revalidates_metadata=True))

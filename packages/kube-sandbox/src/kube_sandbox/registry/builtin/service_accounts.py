@@ -46,4 +46,4 @@ def _names_only(obj: KubeObject) -> None:
         ]
 
 
-SERVICE_ACCOUNTS = ServiceAccounts(KindOptions(rejudges_meta=True))
+SERVICE_ACCOUNTS = ServiceAccounts(KindOptions(revalidates_metadata=True))

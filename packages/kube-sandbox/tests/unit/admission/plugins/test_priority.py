@@ -77,10 +77,10 @@ def test_one_class_is_that_of_all_others() -> None:
         "PriorityClass low is already marked as default. Only one default can exist"
     )
     with pytest.raises(StatusError) as caught:
-        gate.judge({**HIGH, "globalDefault": True}, HIGH)
+        gate.admit({**HIGH, "globalDefault": True}, HIGH)
     assert (caught.value.code, caught.value.message) == (403, told)
     with pytest.raises(StatusError, match='"low" is forbidden'):
-        gate.judge(LOW)  # it is there already, which would be told later
-    assert gate.judge(LOW, LOW) == []
-    assert gate.judge(HIGH) == []
-    assert Gate(HIGH).judge(LOW) == []
+        gate.admit(LOW)  # it is there already, which would be told later
+    assert gate.admit(LOW, LOW) == []
+    assert gate.admit(HIGH) == []
+    assert Gate(HIGH).admit(LOW) == []

@@ -34,7 +34,7 @@ def pod(name: str | None, **spec: Any) -> KubeObject:
 def admitted(obj: KubeObject) -> KubeObject:
     gate = Gate(PLAIN, FULL)
     gate.change(obj)
-    assert gate.judge(obj) == []
+    assert gate.admit(obj) == []
     found: KubeObject = obj["spec"]
     return found
 

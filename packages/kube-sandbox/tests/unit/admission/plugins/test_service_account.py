@@ -230,16 +230,16 @@ def later(**container: Any) -> KubeObject:
 def test_containers_that_come_later_are_judged_by_the_same_account() -> None:
     strict = Gate(account("a", annotations=STRICT, secrets=[{"name": "ok"}]), accounts=True)
     old, part = pod(serviceAccountName="a"), "ephemeralcontainers"
-    assert strict.judge(later(env=env("ok")), old, part) == []
+    assert strict.admit(later(env=env("ok")), old, part) == []
     with pytest.raises(StatusError) as caught:
-        strict.judge(later(envFrom=env_from("bad")), old, part)
+        strict.admit(later(envFrom=env_from("bad")), old, part)
     assert (caught.value.code, caught.value.reason) == (500, "")
     assert caught.value.message == (
         'ephemeral container e with envFrom referencing secret.secretName="bad" is not allowed '
         "because service account a does not reference that secret"
     )
     with pytest.raises(StatusError, match='town/a: serviceaccount "a" not found'):
-        Gate(accounts=True).judge(later(), old, part)
+        Gate(accounts=True).admit(later(), old, part)
 
 
 def test_a_pod_that_is_there_does_not_need_its_account() -> None:
@@ -247,4 +247,4 @@ def test_a_pod_that_is_there_does_not_need_its_account() -> None:
     new = pod(serviceAccountName="gone")
     gate.change(new, old)
     assert "volumes" not in new["spec"]
-    assert gate.judge(new, old) == []
+    assert gate.admit(new, old) == []

@@ -63,11 +63,11 @@ def test_a_protection_that_is_taken_off_stays_off() -> None:
 )
 def test_not_every_claim_can_grow(old: KubeObject, known: KubeObject, why: str) -> None:
     with pytest.raises(StatusError) as caught:
-        Gate(known).judge(claim("2Gi"), old)
+        Gate(known).admit(claim("2Gi"), old)
     assert caught.value.code == 403
     assert caught.value.message == f'persistentvolumeclaims "c" is forbidden: {why}'
 
 
 def test_a_claim_grows_if_its_class_lets_it() -> None:
-    assert Gate(storage_class(grows=True)).judge(claim("2Gi"), claim()) == []
-    assert Gate().judge(claim("1024Mi"), claim()) == []
+    assert Gate(storage_class(grows=True)).admit(claim("2Gi"), claim()) == []
+    assert Gate().admit(claim("1024Mi"), claim()) == []

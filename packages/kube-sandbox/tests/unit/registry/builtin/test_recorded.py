@@ -88,7 +88,7 @@ def created(found: KindSchema, strategy: Strategy, body: Json) -> tuple[Json, li
     errors = errors or object_meta.common_create(obj, found.namespaced)
     if errors:
         raise refusal(found, obj, errors)
-    return obj, told + strategy.warnings(obj, None) + GATE.judge(obj)
+    return obj, told + strategy.warnings(obj, None) + GATE.admit(obj)
 
 
 def refusal(found: KindSchema, obj: Json, errors: Errors) -> StatusError:
@@ -123,7 +123,7 @@ def updated(
     errors += strategy.validate_update(obj, live, subresource, OCCASION)
     if errors:
         raise refusal(found, obj, errors)
-    return obj, told + strategy.warnings(obj, live) + GATE.judge(obj, live, subresource)
+    return obj, told + strategy.warnings(obj, live) + GATE.admit(obj, live, subresource)
 
 
 def comparable(answer: Json, case: Json) -> Json:

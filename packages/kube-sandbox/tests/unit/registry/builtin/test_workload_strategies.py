@@ -68,7 +68,7 @@ def created(line: dict[str, Any], obj: KubeObject) -> list[str]:
     errors = strategy.validate_create(obj, OCCASION) or object_meta.common_create(obj, True)
     if errors:
         raise refusal(obj, errors)
-    return strategy.warnings(obj, None) + GATE.judge(obj)
+    return strategy.warnings(obj, None) + GATE.admit(obj)
 
 
 def updated(line: dict[str, Any], obj: KubeObject) -> list[str]:
@@ -82,7 +82,7 @@ def updated(line: dict[str, Any], obj: KubeObject) -> list[str]:
     assert live == line["live"]
     if errors:
         raise refusal(obj, errors)
-    told = GATE.judge(obj, live, subresource)
+    told = GATE.admit(obj, live, subresource)
     return told if subresource else strategy.warnings(obj, live) + told
 
 

@@ -133,15 +133,15 @@ def _node_labels(spec: KubeObject, at: str) -> Iterator[str]:
         yield from _term(term, f"{where}.{_REQUIRED}.nodeSelectorTerms[{index}]")
     for index, weighted in enumerate(affinity.get(_PREFERRED, ())):
         term = weighted.get("preference", {})
-        yield from _term(term, f"{where}.{_PREFERRED}[{index}].preference", judges_values=True)
+        yield from _term(term, f"{where}.{_PREFERRED}[{index}].preference", checks_values=True)
 
 
-def _term(term: Mapping[str, Any], at: str, *, judges_values: bool = False) -> Iterator[str]:
+def _term(term: Mapping[str, Any], at: str, *, checks_values: bool = False) -> Iterator[str]:
     for index, each in enumerate(term.get("matchExpressions", ())):
         key, where = each.get("key", ""), f"{at}.matchExpressions[{index}]"
         if key in _NODE_LABELS:
             yield f"{where}.key: {key} is {_NODE_LABELS[key]}"
-        for at_value, value in enumerate(each.get("values", ()) if judges_values else ()):
+        for at_value, value in enumerate(each.get("values", ()) if checks_values else ()):
             for message in label_value(value):
                 yield f"{where}.values[{at_value}]: {value} is invalid, {message}"
 
