@@ -1,6 +1,6 @@
 """
-Definitions, revisions and instances, kept as they should be for as long as the cluster lives.
+The controllers of definitions, revisions and instances.
 
-The only part of the engine that touches a cluster: read, plan, carry out, report. What is decided
-is decided elsewhere.
+The only part of the engine that accesses a cluster: observe, plan, execute, report. The decisions
+are in `engine.plan` and other pure modules.
 """

@@ -8,8 +8,8 @@ request each. So they are applied without force: the managed fields of the respo
 object existed before, and then our fields are released at once.
 
 An object that carries the apply-set id of the instance is ours, also if another client created it:
-it was restored from a backup. Its id does not depend on uids. Whoever can write the label can write
-the object, so nobody gains from writing it.
+it was restored from a backup. Its id does not depend on uids. A user who can write the
+label can write the object, so writing it grants no further rights.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable

@@ -51,7 +51,7 @@ class InstanceReport:
         return next((each for each in found if each.type == CHILDREN_HEALTHY), None)
 
     def set_health(self, condition: Condition | None) -> None:
-        """Set what is wrong with children; None: nothing is."""
+        """Set the problem of the children, or None if they have none."""
         if condition is not None:
             former, generation = self.former_health, self.instance["metadata"].get("generation", 0)
             is_same = former is not None and former.status == condition.status
@@ -68,7 +68,7 @@ class InstanceReport:
 
 @dataclass(frozen=True, slots=True)
 class PassStatus:
-    """The status that follows from a pass, and what is wrong with expressions and children."""
+    """The status that follows from a pass, and the errors of expressions and children."""
 
     fields: Mapping[str, Any]
     field_problems: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class StatusWriter:
         self._reports_all_conditions = reports_all_conditions
 
     async def write_pass(self, report: InstanceReport, status: PassStatus) -> None:
-        """Write the status after a pass, and record what is wrong with it."""
+        """Write the status after a pass, and record its errors."""
         await self._write(report, status.fields)
         self._warn_about(report, "StatusExpressionFailed", status.field_problems)
         self._warn_about(report, "ConditionExpressionFailed", status.condition_problems)

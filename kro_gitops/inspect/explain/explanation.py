@@ -160,9 +160,9 @@ def explain(case: Case) -> Explanation:
             "and no readyWhen waits for it"
         )
     own = list(_trouble(case, troubled))
-    told = [line for cause in causes for line in cause_lines(cause)]
+    cause_texts = [line for cause in causes for line in cause_lines(cause)]
     filled = tuple(section for section in sections if section.lines)
-    cause = (*told, *own) if case.tree.is_healthy else (*own, *told)
+    cause = (*cause_texts, *own) if case.tree.is_healthy else (*own, *cause_texts)
     return Explanation(False, headline, filled, _steps(case, advice), tuple(dict.fromkeys(cause)))
 
 
@@ -213,10 +213,10 @@ def explain_definition(
     names = {"definition": name, "resource": f"{row.makes.kind}.{row.makes.group}"}
     steps = [step.format(**names) for each in advices for step in each.steps]
     steps += [step for cause in causes for step in cause.steps]
-    told = list(causes)
+    cause_texts = list(causes)
     if is_healthy:
         headline = f"The definition '{name}': {causes[0].text}"
-        told[0] = replace(told[0], text="")
+        cause_texts[0] = replace(cause_texts[0], text="")
         own = []
     else:
         meaning = advices[0].meaning if advices else row.summary.message
@@ -227,7 +227,7 @@ def explain_definition(
         headline,
         tuple(section for section in sections if section.lines),
         tuple(dict.fromkeys(steps))[:STEPS] or (f"look closer: kubectl describe rgd {name}",),
-        (*own, *(line for cause in told for line in cause_lines(cause))),
+        (*own, *(line for cause in cause_texts for line in cause_lines(cause))),
     )
 
 

@@ -200,7 +200,7 @@ def _container_states(container: Mapping[str, Any], pod: KubeObject) -> Iterator
 
 
 def events(listed: Iterable[KubeObject]) -> Iterator[Entry]:
-    """Yield Events; repairs of drift and prunes are told apart by our own reasons."""
+    """Yield Events; our own reasons identify repairs of drift and prunes."""
     for each in listed:
         when = last_seen(each)
         if when is None:

@@ -79,7 +79,7 @@ class _Record:
 
 class SourceRecords:
     """
-    The GitSources and SourceInventories of the cluster, whoever reconciles them.
+    All GitSources and SourceInventories of the cluster, also those of other controllers.
 
     The source controller uses the same informers. It keeps the states of the sources that it
     reconciles in the store; those are ahead of what is written in the cluster.

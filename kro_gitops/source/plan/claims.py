@@ -49,7 +49,7 @@ class Claimant:
     Another source that claims an object.
 
     `trouble` is why it cannot take the object over now. Such a claim ends at `until`: a source that
-    is suspended or fails must not keep the objects of others for ever.
+    is suspended or fails must not keep the objects of others permanently.
     """
 
     name: str

@@ -202,7 +202,7 @@ class SourcePlan:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Return what is wrong with the revision."""
+        """Return the findings of the revision."""
         return self.result.failures
 
     def pending(self, done: Sequence[ExecutedStage] = ()) -> StagePlan | None:

@@ -54,7 +54,7 @@ class Placement:
         return frozenset(unknown)
 
     def place(self, items: Sequence[Item], stage: Stage) -> tuple[list[Desired], list[Fault]]:
-        """Return the desired objects of manifests, and what is wrong with the others."""
+        """Return the desired objects of manifests, and the findings of the others."""
         known = self.memory.desired
         placed: list[Desired] = []
         faults: list[Fault] = []

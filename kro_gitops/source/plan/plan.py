@@ -367,7 +367,7 @@ class _Planner:
                 self._waiting.append(StagePlan(stage, changes=steps))
 
     def _place(self, items: Sequence[Item], stage: Stage) -> list[Desired]:
-        """Return the desired objects of manifests; report what is wrong with the others."""
+        """Return the desired objects of manifests; record the findings of the others."""
         unknown = self._placement.unknown_kinds(items)
         if unknown:
             self._needs = Needs(kinds=unknown)

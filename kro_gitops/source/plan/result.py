@@ -153,7 +153,7 @@ NOTHING = SyncResult()
 
 
 def manifest_faults(snapshot: Snapshot) -> SyncResult:
-    """Return what is wrong with the files of a revision."""
+    """Return the findings in the files of a revision."""
     errors = set(map(id, snapshot.errors))
     failures = (each for each in snapshot.findings if id(each) in errors)
     warnings = (each for each in snapshot.findings if id(each) not in errors)
