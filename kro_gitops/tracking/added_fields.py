@@ -27,6 +27,7 @@ from kube_objects.refs import KubeObject
 
 UPDATE = "Update"
 APPLY = "Apply"
+_NEW_ENTRY: Mapping[str, Any] = {"operation": APPLY, "fieldsType": "FieldsV1", "fieldsV1": {}}
 
 # Managers that stand for a person: what the API server derives from the user agent, or kubectl
 # names itself. `Mozilla` is a browser, behind the proxies of Headlamp and Rancher, `node-fetch` is
@@ -108,18 +109,26 @@ class Move:
 
 
 def move_fields(
-    obj: KubeObject, moved: Fields, ours: str, is_meant: Callable[[Mapping[str, Any]], bool]
+    obj: KubeObject,
+    moved: Fields,
+    ours: str,
+    is_meant: Callable[[Mapping[str, Any]], bool],
+    *,
+    creates: bool = False,
 ) -> Move | None:
     """
     Return managed fields in which `ours` holds fields that the entries which are meant held.
 
-    None if there is nothing to move. A set of another version of the kind is left as it is: its
-    fields may have other names.
+    None if there is nothing to move. Without an entry of ours there is, unless this `creates` it.
+    A set of another version of the kind is left as it is: its fields may have other names.
     """
     entries = obj["metadata"].get("managedFields") or []
     mine = next((entry for entry in entries if _is_ours(entry, ours)), None)
     if mine is None:
-        return None
+        if not creates or not entries:
+            return None
+        mine = {**_NEW_ENTRY, "manager": ours, "apiVersion": obj["apiVersion"]}
+        mine["time"] = entries[0].get("time")
     taken: Fields = {}
     owners: list[str] = []
     rest: list[dict[str, Any]] = []

@@ -20,11 +20,12 @@ from kro_gitops.engine.applyset import Target, is_member, reject_foreign_member,
 from kro_gitops.engine.controllers.context import WriteContext
 from kro_gitops.engine.controllers.drift_repair import Applied, DriftRepair
 from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.controllers.restored_children import apply_restored
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import is_same_desire
 from kro_gitops.engine.plan.steps import Apply
 from kro_gitops.errors import KroGitopsError, Unavailable
-from kro_gitops.kube.api import DeleteOptions, MergePatch, Propagation, WriteOptions
+from kro_gitops.kube.api import DeleteOptions, Propagation, WriteOptions
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.metadata import CHILD_MANAGER
 from kro_gitops.telemetry.printable import printable
@@ -122,29 +123,9 @@ class Applier:
         return await context.cluster.apply(step.object, _options(force=True))
 
     async def _take_over(self, context: WriteContext, step: Apply, target: Target) -> KubeObject:
-        """Apply a child that was restored, without references to a former instance of the name."""
+        """Apply a child that was restored from a backup."""
         self._foreign.discard(target)
-        found = await context.cluster.find(step.ref)
-        owners = (found["metadata"].get("ownerReferences") or []) if found is not None else []
-        key, ours = context.key, step.object["metadata"].get("ownerReferences") or []
-        uids = {each["uid"] for each in ours}
-        stale = [
-            each
-            for each in owners
-            if each["uid"] not in uids
-            and (each["apiVersion"], each["kind"], each["name"])
-            == (key.kind.api_version, key.kind.kind, key.name)
-        ]
-        if found is not None and stale:
-            # Before the garbage collector finds that their owner does not exist. Together with our
-            # own, because a child without an owner would stay if we ended here.
-            kept = [each for each in owners if each not in stale]
-            version = found["metadata"]["resourceVersion"]
-            metadata = {"resourceVersion": version, "ownerReferences": [*kept, *ours]}
-            await context.cluster.patch(
-                step.ref, MergePatch({"metadata": metadata}), _options(force=False)
-            )
-        return await context.cluster.apply(step.object, _options(force=True))
+        return await apply_restored(context.cluster, step, context.key)
 
     async def _apply_to_new(self, context: WriteContext, step: Apply, target: Target) -> KubeObject:
         """Apply a child of a new instance, which only another client can have created."""

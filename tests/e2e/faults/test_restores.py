@@ -86,7 +86,9 @@ async def test_a_restored_namespace_is_taken_over(
         await world.settled(world.instance("Inner", "front"))
         objects, namespace, group = await backup(world), world.namespace, world.group
     assert len(objects) == 6
-    with started_plane() as plane:
+    # With owner references that name nothing, the garbage collector deletes what is restored: that
+    # is Kubernetes' doing, and tools do not keep them. Without, it must find nothing to delete.
+    with started_plane(controllers=not owners) as plane:
         async with staged(plane.kubeconfig) as world:
             world.group = group
             await _rename(world, namespace)
@@ -135,6 +137,53 @@ async def _taken_over(world: World, restored: dict[ObjectRef, str]) -> None:
     await world.delete(outer)
     for ref in restored:
         await world.gone(ref)
+
+
+@pytest.mark.parametrize("when", ["before the restore", "after the restore"])
+async def test_what_leaves_the_template_leaves_restored_children(
+    own_plane: Plane, when: str
+) -> None:
+    """The tool that restored a child owns all of its fields, until we take them over."""
+
+    def shop(world: World, *, is_old: bool) -> KubeObject:
+        data = {"x": "1", **({"y": "2"} if is_old else {})}
+        app = deployment(NAME)
+        if is_old:
+            pods = app["spec"]["template"]["spec"]
+            pods["containers"].append({"name": "log", "image": "log:1"})
+        nodes = [node("cm", config_map(NAME, data)), node("app", app)]
+        return world.definition("Outer", resources=nodes, name="outer")
+
+    async with staged(own_plane.kubeconfig) as world:
+        await serve(world, world.definition("Inner", resources=[], name="inner"))
+        await serve(world, shop(world, is_old=True), world.instance("Outer", "front"))
+        await world.settled(world.instance("Outer", "front"))
+        objects, namespace, group = await backup(world), world.namespace, world.group
+    with started_plane() as plane:
+        async with staged(plane.kubeconfig) as world:
+            world.group = group
+            await _rename(world, namespace)
+            is_before = when == "before the restore"
+            await serve(world, shop(world, is_old=not is_before))
+            uids = {}
+            for obj in objects:
+                created = await world.cluster.create(restorable(obj, namespace, owners=False), TOOL)
+                uids[ObjectRef.of(created)] = created["metadata"]["uid"]
+            await world.settled(world.instance("Outer", "front"))
+            if not is_before:
+                changed = shop(world, is_old=False)
+                await world.merge(changed, {"spec": {"resources": changed["spec"]["resources"]}})
+
+            async def follows() -> None:
+                cm = await world.get(world.ref("v1", "ConfigMap", "front"))
+                assert cm["data"] == {"x": "1"}
+                app = await world.get(world.ref("apps/v1", "Deployment", "front"))
+                pods = app["spec"]["template"]["spec"]
+                assert [each["name"] for each in pods["containers"]] == ["main"]
+                for each in (cm, app):
+                    assert each["metadata"]["uid"] == uids[ObjectRef.of(each)]
+
+            await world.until(follows)
 
 
 async def test_an_instance_that_was_forced_away_waits_for_its_child_and_goes_on(
