@@ -5,7 +5,7 @@ Names and label values are exactly kro's, so that dashboards keep working.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from kro_gitops.engine.plan.steps import NodeState
 from kro_gitops.engine.watchset import ObjectWatch
 from kro_gitops.source.controllers.context import SourceObserver
 from kro_gitops.source.files.budget import Amount
+from kro_gitops.source.plan.status import STALE
 from kro_gitops.telemetry.metrics import Metrics
 from kube_objects.conditions import TRUE, Condition
 from kube_objects.refs import Kind, ObjectRef
@@ -350,6 +351,7 @@ class SourceMetrics(SourceObserver):
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._conditions: dict[str, set[str]] = {}  # that were recorded, by source
 
     def polled(self, source: str, seconds: float, outcome: str) -> None:
         """Count a question to a remote."""
@@ -371,22 +373,30 @@ class SourceMetrics(SourceObserver):
             if count:
                 self._metrics.kro_gitops_source_writes_total.labels(source, what).inc(count)
 
-    def standing(self, source: str, ready: str, objects: int, *, is_stale: bool = False) -> None:
+    def standing(
+        self, source: str, ready: str, objects: int, conditions: Collection[str] = ()
+    ) -> None:
         """Record the state of a source; drop one that is gone."""
-        metrics = self._metrics
-        kept = (
-            metrics.kro_gitops_source_ready,
-            metrics.kro_gitops_source_objects,
-            metrics.kro_gitops_source_stale,
-        )
+        metrics, kept = self._metrics, set(conditions) if ready else set[str]()
+        states = metrics.kro_gitops_source_condition
+        for type_ in self._conditions.get(source, set[str]()) - kept:
+            states.remove(source, type_)
+        for type_ in kept:
+            states.labels(source, type_).set(1)
+        self._conditions[source] = kept
         if not ready:
-            for each in kept:
+            del self._conditions[source]
+            for each in (
+                metrics.kro_gitops_source_ready,
+                metrics.kro_gitops_source_objects,
+                metrics.kro_gitops_source_stale,
+            ):
                 with suppress(KeyError):
                     each.remove(source)
             return
-        kept[0].labels(source).set(ready == TRUE)
-        kept[1].labels(source).set(objects)
-        kept[2].labels(source).set(is_stale)
+        metrics.kro_gitops_source_ready.labels(source).set(ready == TRUE)
+        metrics.kro_gitops_source_objects.labels(source).set(objects)
+        metrics.kro_gitops_source_stale.labels(source).set(STALE in kept)
 
     def kept_in_memory(self, source: str, amount: Amount) -> None:
         """Record the documents of a source; drop one that is gone."""

@@ -328,6 +328,11 @@ class Metrics:
         "Objects of a source that were created, changed or pruned", "source", "what"
     )
     kro_gitops_source_ready = gauge("1 if the source is ready, 0 if not", "source")
+    kro_gitops_source_condition = gauge(
+        "1 for each condition that a source has beside Ready; Degraded: objects are not healthy",
+        "source",
+        "type",
+    )
     kro_gitops_source_objects = gauge("Objects in the source's inventory", "source")
     kro_gitops_source_documents = gauge("Documents of a source that are kept in memory", "source")
     kro_gitops_source_stale = gauge(

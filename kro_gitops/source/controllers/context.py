@@ -6,7 +6,7 @@ Also the interfaces to what is not part of it: the engine, and metrics.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -82,9 +82,11 @@ class SourceObserver:
     def applied(self, source: str, created: int, changed: int, pruned: int) -> None:
         """Count writes."""
 
-    def standing(self, source: str, ready: str, objects: int, *, is_stale: bool = False) -> None:
+    def standing(
+        self, source: str, ready: str, objects: int, conditions: Collection[str] = ()
+    ) -> None:
         """
-        Record the Ready status, the number of objects, and whether the revision may be outdated.
+        Record the Ready status, the number of objects, and the conditions that report something.
 
         The status is empty if the source is gone.
         """

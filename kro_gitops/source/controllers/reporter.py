@@ -3,6 +3,7 @@ Writes what is reported of a source: its status, and Events where Ready changed.
 """
 
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ from kro_gitops.source.plan import status
 from kro_gitops.source.plan.requested_plan import current_plan
 from kro_gitops.source.plan.result import Phase
 from kro_gitops.source.plan.status import Report
-from kube_objects.conditions import FALSE, TRUE, UNKNOWN
+from kube_objects.conditions import FALSE, TRUE, UNKNOWN, Condition
 from kube_objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
@@ -80,7 +81,7 @@ class Reporter:
             state.name,
             ready.get("status", UNKNOWN),
             objects,
-            is_stale=status.STALE in report.conditions,
+            notable_types(report.conditions),
         )
         if written == former:
             return
@@ -123,6 +124,14 @@ class Reporter:
         found = self._informer.cache.find(state.key.namespace, state.key.name)
         is_same = found is not None and found["metadata"]["uid"] == state.source["metadata"]["uid"]
         return found if found is not None and is_same else state.source
+
+
+def notable_types(conditions: Mapping[str, Condition]) -> set[str]:
+    """Return the conditions that a source has only if something is wrong or held back."""
+    normal = (status.READY, status.APPLIED, status.HEALTHY, status.VERIFIED, status.RECONCILING)
+    found = {each.type for each in conditions.values() if each.status == TRUE} - {*normal}
+    healthy = conditions.get(status.HEALTHY)
+    return found | {"Degraded"} if healthy is not None and healthy.status == FALSE else found
 
 
 def status_of(source: KubeObject) -> dict[str, Any]:

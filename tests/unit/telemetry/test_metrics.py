@@ -102,6 +102,7 @@ GAUGES = {
     "kro_gitops_leader": "",
     "kro_gitops_informer_objects": "kind",
     "kro_gitops_source_ready": "source",
+    "kro_gitops_source_condition": "source type",
     "kro_gitops_source_objects": "source",
     "kro_gitops_source_stale": "source",
     "kro_gitops_source_documents": "source",
