@@ -103,7 +103,6 @@ class Pass:
                 run.pending = error.message
                 run.lacking = error if error.expression is not None else None
             except (Fatal, RefusedError) as error:
-                run.state = NodeState.ERROR
                 self._reject(node, error)
             if self.faults and not self._knowledge.finds_all_faults:
                 return ()
@@ -126,6 +125,7 @@ class Pass:
             self._reject(self.graph.nodes[node], error)
 
     def _reject(self, node: Node, error: Fatal | RefusedError) -> None:
+        self.runs[node.id].state = NodeState.ERROR
         place = error.place if isinstance(error, Fatal) else ()
         place = place or ("spec", "resources", node.index)
         halt = Halt(error.message, False, error.code, node.id, place, error.hint)

@@ -383,7 +383,7 @@ def test_two_nodes_cannot_be_one_object() -> None:
         "resource reconciliation failed: found resources with conflicts: "
         "resourceID: b conflicts with resourceID: a"
     )
-    assert summarize(run).state is State.IN_PROGRESS
+    assert summarize(run).state is State.ERROR
 
 
 def test_two_versions_of_a_kind_are_one_object() -> None:
