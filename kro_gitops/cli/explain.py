@@ -21,6 +21,7 @@ from kro_gitops.errors import UserError
 from kro_gitops.inspect.explain.causes import (
     controller_causes,
     definition_causes,
+    deletion_causes,
     explain_command,
     held_back_causes,
     named_failures,
@@ -78,6 +79,7 @@ async def _explain_object(session: Session, target: Target) -> Explanation:
     source, leases = await session.reading.source_of(definition), await session.reading.leases()
     causes = chain(
         source_causes(definition, source),
+        deletion_causes(definition),
         held_back_causes(definition, source),
         controller_causes(definition, leases, now),
     )
@@ -126,6 +128,7 @@ async def read_case(session: Session, listed: list[KubeObject], target: Target) 
     source = await reading.source_of(instance)
     causes = chain(
         source_causes(instance, source),
+        deletion_causes(instance),
         definition_causes(definition, await reading.source_of(definition or {})),
         held_back_causes(instance, source),
         controller_causes(instance, await reading.leases(), now),

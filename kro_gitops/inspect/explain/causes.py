@@ -33,7 +33,7 @@ from kro_gitops.inspect.views.sources import (
 )
 from kro_gitops.tracking.health import Health, health
 from kro_gitops.tracking.workload_health import condition_text, find_condition, mapping
-from kube_objects.conditions import parse_conditions
+from kube_objects.conditions import TRUE, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.times import parse_time
 
@@ -41,6 +41,7 @@ _SHOWN = 3  # failures of one object
 # A Lease that was not renewed for so long has no holder that runs; clocks of machines differ.
 _LEASE_GRACE = timedelta(minutes=2)
 _HELD_BACK, _MISSING_RIGHTS = "held-back", "missing-rights"
+_PRUNE_BLOCKED, _OBJECTS_PINNED = "PruneBlocked", "ObjectsPinned"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _DEFINITION = "resourcegraphdefinition"
 
@@ -136,9 +137,8 @@ def standstill(source: KubeObject, subject: str) -> Iterator[Cause]:
     if is_suspended(source):
         resume = f"resume it: kro-gitops resume {place} --wait"
         yield Cause(f"{subject} is {suspension(source)}", (), (resume,))
-    pin = mapping(source, "spec", "pin")
-    if is_true(source, PINNED) or pin:
-        yield _pinned(source, subject, pin)
+    if is_pinned(source):
+        yield _pinned(source, subject)
     for type_, text in _STANDSTILLS.items():
         found = find_condition(source, type_)
         if is_true(source, type_) and found is not None:
@@ -160,8 +160,24 @@ _STANDSTILLS = {
 }
 
 
-def _pinned(source: KubeObject, subject: str, pin: dict[str, object]) -> Cause:
+def is_pinned(source: KubeObject) -> bool:
+    """Return True if a whole source is pinned; a pin of one object holds back only that."""
     found = find_condition(source, PINNED)
+    is_reported = found is not None and found.status == TRUE and found.reason != _OBJECTS_PINNED
+    return bool(mapping(source, "spec", "pin")) or is_reported
+
+
+def deletion_causes(obj: KubeObject) -> Iterator[Cause]:
+    """Yield the cause that a limit keeps children which the version in git does not have."""
+    found = find_condition(obj, _PRUNE_BLOCKED)
+    if found is not None and found.status == TRUE:
+        step = "if the deletions are meant, approve them; if not, revert the change in git"
+        text = "children that are no longer desired are kept: a limit holds their deletion"
+        yield Cause(text, (first_line(condition_text(found)),), (step,))
+
+
+def _pinned(source: KubeObject, subject: str) -> Cause:
+    found, pin = find_condition(source, PINNED), mapping(source, "spec", "pin")
     commit = text_at(pin, "commit")[:12]
     reason, by, expires = (text_at(pin, key) for key in ("reason", "by", "expires"))
     line = condition_text(found) or ": ".join(filter(None, (f"held at {commit}", reason)))
@@ -190,6 +206,8 @@ def definition_causes(definition: KubeObject | None, source: KubeObject | None) 
         steps = (f"see why: kro-gitops explain rgd/{name}",)
         lines += verdict.message.splitlines()[:_SHOWN]
         yield Cause(f"its definition '{name}' is broken{at}", tuple(lines), steps)
+    for cause in deletion_causes(definition):
+        yield replace(cause, text=f"its definition '{name}': {cause.text}")
     for cause in source_causes(definition, source):
         yield replace(cause, text=f"its definition '{name}' is not what git has: {cause.text}")
 

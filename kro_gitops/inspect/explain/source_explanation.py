@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from kro_gitops.inspect.explain.causes import Cause, standstill
+from kro_gitops.inspect.explain.causes import Cause, is_pinned, standstill
 from kro_gitops.inspect.explain.explanation import (
     STEPS,
     Explanation,
@@ -41,7 +41,7 @@ WORST = 5  # objects that are named
 _FILES = 2
 _ORDER = (Health.DEGRADED, Health.PROGRESSING, Health.SUSPENDED, Health.HEALTHY)
 # Conditions that `causes.standstill` explains.
-_EXPLAINED = ("FetchFailed", "Stale", "DependencyNotReady", PINNED)
+_EXPLAINED = ("FetchFailed", "Stale", "DependencyNotReady")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ def explain_source(case: SourceCase) -> Explanation:
         headline += f": {count} {'failure' if count == 1 else 'failures'}"
     elif not is_healthy:
         headline += f": {first_line(verdict.message)}" if verdict.message else ""
+    elif notable:
+        headline = f"GitSource {place} is ready, but held back: {notable[0]}"
     elif worst:
         headline = (
             f"GitSource {place} is ready, but {_named(worst[0])} is {worst[0].verdict.health}"
@@ -137,8 +139,9 @@ def _notable(source: KubeObject) -> Iterator[str]:
     verdict = source_verdict(source)
     if ready is not None and verdict.health is not Health.HEALTHY and not failures(source):
         yield f"Ready is {ready.status} ({ready.reason}): {first_line(condition_text(ready))}"
+    explained = (*_EXPLAINED, PINNED) if is_pinned(source) else _EXPLAINED
     for type_ in NOTABLE:
-        if type_ not in _EXPLAINED and is_true(source, type_):
+        if type_ not in explained and is_true(source, type_):
             yield f"{type_}: {first_line(condition_text(find_condition(source, type_)))}"
 
 

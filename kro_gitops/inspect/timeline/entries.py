@@ -19,7 +19,7 @@ from kro_gitops.inspect.provenance.field_managers import Writer, held_fields, wr
 from kro_gitops.inspect.provenance.field_names import Steps
 from kro_gitops.inspect.views.instances import created, first_line, revision_row, text_at
 from kro_gitops.inspect.views.source_history import attempts
-from kro_gitops.inspect.views.sources import short_revision
+from kro_gitops.inspect.views.sources import NOTABLE, SUSPENDED, short_revision
 from kro_gitops.metadata import CHILD_MANAGER, SOURCE_MANAGER
 from kro_gitops.tracking.workload_health import condition_text, is_failing, mapping
 from kube_objects.conditions import READY, TRUE, parse_conditions
@@ -150,14 +150,15 @@ def transitions(obj: KubeObject) -> Iterator[Entry]:
     """Yield when the conditions of an object became what they are."""
     name = label(obj)
     for each in parse_conditions(obj):
-        is_good = each.status == TRUE and not is_failing(each)
+        is_bad = is_failing(each) or (each.status == TRUE and each.type in NOTABLE)
+        is_good = each.status == TRUE and not is_bad and each.type != SUSPENDED
         if each.changed is None or (is_good and each.type not in _POSITIVE):
             continue
         reason = f" ({each.reason})" if each.reason else ""
         said = condition_text(each)
         message = "" if is_good or said == each.reason else f": {first_line(said)}"
         text = f"{each.type} became {each.status}{reason}{message}"
-        yield Entry(each.changed, What.CONDITION, name, _cut(text), is_bad=is_failing(each))
+        yield Entry(each.changed, What.CONDITION, name, _cut(text), is_bad=is_bad)
 
 
 def pod_states(pod: KubeObject) -> Iterator[Entry]:

@@ -9,6 +9,7 @@ from kro_gitops.inspect.explain.causes import (
     Cause,
     controller_causes,
     definition_causes,
+    deletion_causes,
     failures_of,
     held_back_causes,
     named_failures,
@@ -151,6 +152,21 @@ def test_a_pin_says_who_why_and_until_when() -> None:
     pin = {"commit": "1a" * 20, "reason": "checkout fails", "by": "Ann", "expires": "2026-03-02"}
     (cause,) = causes(source(spec={"pin": pin}))
     assert cause.lines == ("held at 1a1a1a1a1a1a: checkout fails (by Ann) (until 2026-03-02)",)
+
+
+def test_a_pin_of_one_object_does_not_hold_back_the_others() -> None:
+    held = {**condition("Pinned", message="WebApp shop/back is held"), "reason": "ObjectsPinned"}
+    assert causes(source(conditions=[held])) == []
+    assert causes(source(conditions=[condition("Pinned", message="held at 1a1a")]))
+
+
+def test_deletions_that_a_limit_holds_are_a_cause() -> None:
+    held = condition("PruneBlocked", message="13 Services would be deleted")
+    (cause,) = deletion_causes({**instance(), "status": {"conditions": [held]}})
+    assert cause.lines == ("13 Services would be deleted",)
+    assert not list(deletion_causes(instance()))
+    good = definition({**condition("Ready"), "reason": "Ready"}, held)
+    assert any("a limit holds their deletion" in each.text for each in definition_causes(good, {}))
 
 
 def test_what_waits_for_a_definition_is_held_back_with_its_kind() -> None:

@@ -137,3 +137,12 @@ def test_a_source_that_nobody_picked_up() -> None:
     found = explain_source(SourceCase(fresh, NOW))
     assert not found.is_healthy
     assert "no controller has processed it yet" in found.headline
+
+
+def test_a_pin_of_one_object_is_named_and_the_source_is_not_pinned_as_a_whole() -> None:
+    pinned = condition("Pinned", "True", "ObjectsPinned", "WebApp shop/back is held at 1a1a1a1")
+    found = explain_source(SourceCase(source(READY, pinned), NOW))
+    assert not found.is_healthy
+    assert found.headline == (
+        "GitSource gitops/shop is ready, but held back: Pinned: WebApp shop/back is held at 1a1a1a1"
+    )

@@ -101,6 +101,7 @@ def test_conditions_tell_when_they_became_what_they_are() -> None:
         condition("GraphResolved", "True"),
         condition("ResourcesReady", "False", "NotReady", "waiting\nfor ever"),
         condition("Stalled", "True", "Stalled", "it fails"),
+        condition("PruneBlocked", "True", "Brake", "40 objects would be deleted"),
         {**condition("Odd", "False"), "lastTransitionTime": "yesterday"},
     ]
     found = list(transitions(made(status={"conditions": conditions})))
@@ -108,6 +109,7 @@ def test_conditions_tell_when_they_became_what_they_are() -> None:
         ("Ready became True (AllReady)", False),
         ("ResourcesReady became False (NotReady): waiting …", True),
         ("Stalled became True (Stalled): it fails", True),
+        ("PruneBlocked became True (Brake): 40 objects would be deleted", True),
     ]
 
 
