@@ -49,6 +49,9 @@ FORCE = "gitops.kro.run/force"
 PRUNE = "gitops.kro.run/prune"
 PRUNE_APPROVED = "gitops.kro.run/prune-approved"
 
+# Ours, on an instance: children that are no longer desired, and wait for approval.
+HELD_CHILDREN = "gitops.kro.run/held-children"
+
 # The whole object once more, as `kubectl apply` leaves it.
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

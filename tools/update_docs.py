@@ -25,11 +25,11 @@ _HEAD = """\
 
 <!-- Made from the parsers by `python -m tools.update_docs`. -->
 
-`get`, `tree`, `explain`, `timeline`, `why`, `history`, `sync`, `suspend`, `resume` and `rollback`
-access a cluster, which they find as kubectl does; only the last four change something: the source
-that is named. `run` starts an [embedded API](../embedded.md) unless a cluster is named; `snapshot`
-saves and restores its data. All other verbs only read files. Results go to standard output,
-messages to standard error.
+`get`, `tree`, `explain`, `timeline`, `why`, `history`, `sync`, `suspend`, `resume`, `approve` and
+`rollback` access a cluster, which they find as kubectl does; only the last five change something:
+the object that is named. `run` starts an [embedded API](../embedded.md) unless a cluster is named;
+`snapshot` saves and restores its data. All other verbs only read files. Results go to standard
+output, messages to standard error.
 
 | code | meaning |
 |---|---|

@@ -95,6 +95,7 @@ def build_controllers(
     metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.served_kinds))
     metrics.dynamic_controller_watch_count.set_function(engine.watches.count)
     metrics.kro_gitops_evaluation_waiting.set_function(engine.waiting_evaluations)
+    metrics.kro_gitops_children_held.set_function(engine.gate.held_children)
     metrics.graph_revision_registry_entries.labels("active").set_function(engine.active_graphs)
     if not settings.sources:
         return Controllers(engine, records, None, events)

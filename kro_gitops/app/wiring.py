@@ -2,12 +2,14 @@
 Converts settings into the options of each package, and the engine into what sources see of it.
 """
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kro_gitops.control.backoff import Backoff
 from kro_gitops.control.leadership import controller_namespace
 from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.outcome import RetryDelays
+from kro_gitops.engine.child_counts import ChildCounts
 from kro_gitops.engine.child_rules import child_rules
 from kro_gitops.engine.controllers.definitions import DefinitionSettings
 from kro_gitops.engine.controllers.engine import (
@@ -21,6 +23,7 @@ from kro_gitops.engine.controllers.evaluation_turns import EvaluationLimits
 from kro_gitops.engine.controllers.instances import InstanceSettings
 from kro_gitops.engine.options import Options
 from kro_gitops.engine.plan.drift import DriftRules
+from kro_gitops.engine.plan.prune_limit import PruneLimit
 from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.local.repositories import repository_url
 from kro_gitops.settings.settings import Gate, Settings
@@ -41,6 +44,7 @@ _MAX_SYNC_SECONDS = 3600.0  # seconds
 def engine_settings(settings: Settings) -> EngineSettings:
     """Return the rules of the engine."""
     rules = child_rules(settings)
+    limit = PruneLimit(settings.max_prune_percent, settings.max_prune_count, "--max-prune-count")
     instance_settings = InstanceSettings(
         version=rules.version,
         tracking=rules.tracking,
@@ -53,6 +57,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         manual_managers=frozenset(settings.drift_managers),
         readiness=settings.readiness,
         reports_all_conditions=Gate.CONDITION_EVENTS in settings.feature_gates,
+        prune_limit=limit if limit.count else None,
     )
     return EngineSettings(
         instances=instance_settings,
@@ -177,6 +182,18 @@ class EngineView:
     def wake(self, ref: ObjectRef) -> None:
         """Reconcile an instance at once."""
         self._engine.wake(ref)
+
+    def children_of(self, instance: ObjectRef) -> int:
+        """Count the children that would be deleted with an instance, nested ones included."""
+        return self._engine.children_of(instance)
+
+    def take_counts(self, source: str) -> Mapping[str, ChildCounts]:
+        """Return what came of the children of a source since the last time, by revision."""
+        return self._engine.counter.take(source)
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with a source whenever children of it were counted."""
+        self._engine.counter.listen(listener)
 
     def child_kinds(self, kind: Kind) -> frozenset[Kind]:
         """Return the kinds of which instances of a kind have children."""

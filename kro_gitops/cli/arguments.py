@@ -318,6 +318,18 @@ def history_arguments(parser: argparse.ArgumentParser) -> None:
     _add_cluster(parser)
 
 
+def approve_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `approve`."""
+    parser.add_argument(
+        "target",
+        type=full_target,
+        metavar="KIND/NAME",
+        help="the instance, rgd/NAME for a change of a definition, or source/NAME for a commit",
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    _add_cluster(parser)
+
+
 def rollback_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `rollback`."""
     _add_source(parser)

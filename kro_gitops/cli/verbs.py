@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from kro_gitops import __version__
 from kro_gitops.cli.arguments import (
+    approve_arguments,
     completion_arguments,
     eval_arguments,
     explain_arguments,
@@ -440,6 +441,25 @@ before it. The last two healthy revisions are kept, however many failed since.
 exit codes: 0 shown, 1 not found or not readable, 64 wrong command line
 """,
         history_arguments,
+    ),
+    "approve": Verb(
+        "delete what a prune limit keeps",
+        """\
+Show the children that a change would delete and that a limit keeps, and approve their deletion.
+
+Exactly what is shown is approved: these children of an instance, this revision of a definition, or
+this commit of a source. What a later change deletes needs another approval.
+""",
+        """\
+examples:
+  kro-gitops approve rgd/webapp
+  kro-gitops approve webapp/front -n shop --yes
+  kro-gitops approve source/shop -n gitops
+
+exit codes: 0 approved; 1 nothing to approve, not confirmed, not found or not writable;
+            64 wrong command line
+""",
+        approve_arguments,
     ),
     "rollback": Verb(
         "pin a source to a commit that it applied before",

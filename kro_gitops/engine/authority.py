@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from kro_gitops.engine.plan.prune_limit import PruneLimit
 from kro_gitops.kube.api import Identity
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -21,6 +22,8 @@ class Authority:
 
     identity: Identity | None = None  # None is the controller itself
     rejection_of: Callable[[ObjectRef], str] = lambda _: ""  # why an object is out of bounds, or ""
+    prune_limit: PruneLimit | None = None  # None: that of the controller
+    source: str = ""  # `namespace/name` of the source behind the instance, if there is one
 
 
 CONTROLLER = Authority()
@@ -45,6 +48,9 @@ class Authorities(Protocol):
     def authority_of(self, instance: KubeObject, lineage: Lineage) -> Authority:
         """Return the authority; raise `NotYet` if it is not known yet, `RefusedError` if none."""
 
+    def definition_limit(self, definition: ObjectRef, source: str) -> PruneLimit | None:
+        """Return the limit of the source that applied a definition; None if none did."""
+
 
 class ControllerAuthority:
     """The controller itself acts for every instance, without limits."""
@@ -52,3 +58,7 @@ class ControllerAuthority:
     def authority_of(self, _instance: KubeObject, _lineage: Lineage) -> Authority:
         """Return the authority of the controller."""
         return CONTROLLER
+
+    def definition_limit(self, _definition: ObjectRef, _source: str) -> PruneLimit | None:
+        """Return None: there are no sources."""
+        return None

@@ -16,7 +16,7 @@ from kro_gitops.engine.applyset import (
 )
 from kro_gitops.engine.labels import definition_labels
 from kro_gitops.engine.served_kind import ServedKind
-from kro_gitops.metadata import FINALIZER, RECONCILE
+from kro_gitops.metadata import FINALIZER, HELD_CHILDREN, RECONCILE
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -58,10 +58,24 @@ def inventory_of(instance: KubeObject) -> Inventory:
     return parse_inventory(instance["metadata"].get("annotations") or {})
 
 
+def held_text(instance: KubeObject) -> str:
+    """Return the annotation with the children that wait for approval; empty if there is none."""
+    found: str = (instance["metadata"].get("annotations") or {}).get(HELD_CHILDREN, "")
+    return found
+
+
 def managed_metadata(
-    instance: KubeObject, serving: ServedKind, inventory: Inventory, version: str
+    instance: KubeObject,
+    serving: ServedKind,
+    inventory: Inventory,
+    version: str,
+    held: str = "",
 ) -> KubeObject:
-    """Return the metadata to apply to an instance before its first child."""
+    """
+    Return the metadata to apply to an instance before its first child.
+
+    `held` are the children that wait for approval, as the annotation has them.
+    """
     ref = ObjectRef.of(instance)
     metadata: dict[str, Any] = {
         "name": ref.name,
@@ -74,6 +88,8 @@ def managed_metadata(
         },
         "annotations": inventory.annotations(ref, version),
     }
+    if held:
+        metadata["annotations"][HELD_CHILDREN] = held
     if ref.namespace:
         metadata["namespace"] = ref.namespace
     return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}
@@ -82,6 +98,8 @@ def managed_metadata(
 def is_managed(instance: KubeObject, desired: KubeObject) -> bool:
     """Return whether an instance has the finalizer, labels and annotations that it needs."""
     live = instance["metadata"]
+    if held_text(instance) != desired["metadata"]["annotations"].get(HELD_CHILDREN, ""):
+        return False
     return has_finalizer(instance) and all(
         (live.get(section) or {}).get(key) == value
         for section in ("labels", "annotations")

@@ -29,6 +29,8 @@ class ServedKind:
     drift: DriftRules = DEFAULT_DRIFT_RULES
     readiness: str = ""  # what Ready means, if the definition says so
     source_revision: str = ""  # the commit at which the definition last changed, if it is from git
+    source: str = ""  # the source that the definition names
+    prune_approved: str = ""  # what its annotation approves
 
     @property
     def crd_name(self) -> str:
@@ -50,4 +52,5 @@ class ServedKind:
             and self.ready_conditions == other.ready_conditions
             and self.drift == other.drift
             and self.readiness == other.readiness
+            and self.prune_approved == other.prune_approved
         )

@@ -13,6 +13,7 @@ from typing import Any
 from kro_gitops.engine.graph.nodes import Graph, NodeKind
 from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, error_text, is_pending
 from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.prune_limit import PRUNE_BLOCKED
 from kro_gitops.engine.plan.slices import Slices, finish
 from kro_gitops.engine.plan.steps import NodeState
 from kube_cel.errors import ConversionError, EvaluationError
@@ -265,5 +266,6 @@ def conditions_of(instance: KubeObject, now: datetime) -> ConditionSet:
 
 
 def builtin(conditions: ConditionSet) -> list[KubeObject]:
-    """Return the conditions that every instance has, as they are written."""
-    return [each.to_json() for each in conditions.all if each.type in TYPES.known]
+    """Return the conditions that are ours, as they are written."""
+    ours = (*TYPES.known, PRUNE_BLOCKED)
+    return [each.to_json() for each in conditions.all if each.type in ours]

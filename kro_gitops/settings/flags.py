@@ -293,6 +293,19 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "5s",
             "limit on the CPU time of all CEL expressions in one reconcile of an instance; 0: none",
         ),
+        (
+            "max-prune-count",
+            NATURAL,
+            "0",
+            "children that one change of a definition or an instance that is not from a source may "
+            "delete without approval, if it deletes more than max-prune-percent; 0: any number",
+        ),
+        (
+            "max-prune-percent",
+            NATURAL,
+            "30",
+            "share of the children of a resource that one change may delete without approval",
+        ),
         ("events", BOOLEAN, "true", "emit Kubernetes Events"),
         ("feature-gates", gates(Gate), "", "enable or disable kro's feature gates"),
         ("rgd-max-collection-size", COUNT, "1000", "maximum number of objects of one forEach"),

@@ -121,6 +121,8 @@ class Settings:
     propagate_labels: tuple[str, ...]
     evaluation_limit: float
     instance_evaluation_limit: float  # 0: none
+    max_prune_count: int  # 0: any number
+    max_prune_percent: int
     events: bool
     feature_gates: frozenset[str]  # those that are on: `Gate.OMIT in settings.feature_gates`
     rgd_max_collection_size: int

@@ -159,6 +159,9 @@ class Metrics:
     kro_gitops_evaluation_waiting = gauge(
         "Reconciles that wait for a turn to evaluate further expressions"
     )
+    kro_gitops_children_held = gauge(
+        "Children that are no longer desired, and kept until their deletion is approved"
+    )
     runtime_node_ignored_check_total = counter("Evaluations of includeWhen")
     runtime_node_ignored_total = counter("Nodes skipped because of includeWhen")
     runtime_node_ready_check_total = counter("Evaluations of readyWhen")

@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = "kro-gitops"
 CLUSTER_VERBS = (
     *("run", "snapshot", "get", "tree", "explain", "timeline", "why"),
-    *("sync", "suspend", "resume", "history", "rollback"),
+    *("sync", "suspend", "resume", "history", "rollback", "approve"),
 )
 ANY_LINES = "…"
 

@@ -18,6 +18,6 @@ def test_the_guide_explains(name: str) -> None:
     assert f"\n| `{name}` | " in TEXT
 
 
-@pytest.mark.parametrize("verb", ["sync", "suspend", "resume", "history", "rollback"])
+@pytest.mark.parametrize("verb", ["sync", "suspend", "resume", "history", "rollback", "approve"])
 def test_the_guide_shows(verb: str) -> None:
     assert f"$ kro-gitops {verb} " in TEXT

@@ -28,7 +28,7 @@ LIVE = "deployment:\n  status: {availableReplicas: 3}\n"
 
 WITH_CLUSTER = (
     *("run", "snapshot", "get", "tree", "explain", "why"),
-    *("sync", "suspend", "resume", "history", "rollback"),
+    *("sync", "suspend", "resume", "history", "rollback", "approve"),
 )
 OF_CLUSTERS = {
     command for verb in WITH_CLUSTER for command in _COMMAND.findall(VERBS[verb].examples)

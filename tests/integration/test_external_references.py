@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.engine.authority import Authority, Lineage
+from kro_gitops.engine.authority import Authority, ControllerAuthority, Lineage
 from kro_gitops.kube.api import Identity
 from kube_objects.refs import KubeObject
 from tests.builders import config_map, definition, instance, resource
@@ -18,7 +18,7 @@ OWN, OTHER = "town", "vault"
 RBAC = "rbac.authorization.k8s.io"
 
 
-class Robot:
+class Robot(ControllerAuthority):
     """The service account `robot` of the instance's namespace acts for every instance."""
 
     def authority_of(self, instance: KubeObject, _lineage: Lineage) -> Authority:

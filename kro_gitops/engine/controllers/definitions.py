@@ -22,6 +22,7 @@ from kro_gitops.engine.conditions import ReadyCondition, parse_ready_conditions
 from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.crd_publisher import CrdPublisher
+from kro_gitops.engine.controllers.prune_gate import PruneGate
 from kro_gitops.engine.controllers.revisions import Revision, RevisionReconciler
 from kro_gitops.engine.controllers.serving import KindServer
 from kro_gitops.engine.crd.build import CrdInputs
@@ -29,6 +30,7 @@ from kro_gitops.engine.crd.update import served_kind_name
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.instance_metadata import has_finalizer, is_deleting
 from kro_gitops.engine.plan.drift import DEFAULT_DRIFT_RULES, DriftRules, with_annotations
+from kro_gitops.engine.plan.prune_limit import PRUNE_BLOCKED
 from kro_gitops.engine.revision import spec_hash
 from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.errors import KroGitopsError, Unavailable
@@ -39,9 +41,11 @@ from kro_gitops.kube.responses import NotFound
 from kro_gitops.metadata import (
     FINALIZER,
     KRO_GROUP,
+    PRUNE_APPROVED,
     READINESS,
     READY_CONDITIONS,
     REVISION,
+    SOURCE,
 )
 from kube_objects.conditions import Condition, ConditionSet
 from kube_objects.errors import RefusedError
@@ -97,6 +101,7 @@ class DefinitionReconciler:
         revisions: RevisionReconciler,
         publisher: CrdPublisher,
         kinds: KindServer,
+        gate: PruneGate,
     ) -> None:
         self._cluster = engine.cluster
         self._observer = engine.observer
@@ -107,6 +112,7 @@ class DefinitionReconciler:
         self._revisions = revisions
         self._publisher = publisher
         self._kinds = kinds
+        self._gate = gate
         self._attempts: dict[str, int] = {}
 
     async def reconcile(self, work: WorkItem[str]) -> Result:
@@ -125,6 +131,7 @@ class DefinitionReconciler:
             answer = await self._set_finalizers(session.definition, finalizers)
             session.definition = self._put(answer)
         await self._advance(session)
+        self._report_held(session)
         await self._report(session)
         problem = session.problem
         if problem is None:
@@ -239,6 +246,7 @@ class DefinitionReconciler:
 
     async def _serve(self, session: _Session, revision: Revision, graph: Graph) -> None:
         metadata = session.definition["metadata"]
+        annotations = metadata.get("annotations") or {}
         try:
             drift = with_annotations(self._settings.drift, session.definition)
         except RefusedError as error:
@@ -257,6 +265,8 @@ class DefinitionReconciler:
             readiness=annotations.get(READINESS, ""),
             drift=drift,
             source_revision=annotations.get(REVISION, ""),
+            source=annotations.get(SOURCE, ""),
+            prune_approved=annotations.get(PRUNE_APPROVED, ""),
         )
         try:
             await self._kinds.serve(served)
@@ -290,6 +300,19 @@ class DefinitionReconciler:
         seconds = (session.now - began).total_seconds() if began is not None else 0.0
         self._observer.definition_deleted(session.name, max(seconds, 0.0))
         return DONE
+
+    def _report_held(self, session: _Session) -> None:
+        """Report children that a change of the definition would delete, and that are held."""
+        served = self._kinds.find(session.name)
+        held = self._gate.condition(served) if served is not None else None
+        former = session.conditions.find(PRUNE_BLOCKED)
+        if held is not None:
+            session.set(held)
+            if self._events is not None and (former is None or former.message != held.message):
+                text = held.message or ""
+                self._events.record(session.definition, "Warning", PRUNE_BLOCKED, text)
+        elif served is None or self._gate.is_decided(served):
+            session.conditions.drop(PRUNE_BLOCKED)
 
     async def _set_finalizers(self, definition: KubeObject, finalizers: list[str]) -> KubeObject:
         """Write the finalizers, and return the answer; raise Conflict if the object changed."""

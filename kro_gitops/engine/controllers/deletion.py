@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.engine.applyset import validate_inventory
+from kro_gitops.engine.child_counts import ChildCounter, ChildCounts
 from kro_gitops.engine.controllers.applier import Applier, delete_each
 from kro_gitops.engine.controllers.context import WriteContext
 from kro_gitops.engine.controllers.find_children import ChildFinder
@@ -53,6 +54,7 @@ class DeletionReconciler:
         finder: ChildFinder,
         applier: Applier,
         status_writer: StatusWriter,
+        counter: ChildCounter,
     ) -> None:
         """`cluster` writes instances; children are written as the identity of the instance."""
         self._cluster = cluster
@@ -60,6 +62,7 @@ class DeletionReconciler:
         self._finder = finder
         self._applier = applier
         self._status_writer = status_writer
+        self._counter = counter
         self._seen: dict[ObjectRef, float] = {}  # when the deletion of an instance was seen
 
     def forget(self, key: ObjectRef) -> None:
@@ -148,6 +151,8 @@ class DeletionReconciler:
         if wave is None:
             return None
         missed = await delete_each(wave.to_delete, lambda obj: self._applier.delete(context, obj))
+        source = context.authority.source or report.served.source
+        self._counter.add(source, "", ChildCounts(deleted=len(wave.to_delete)))
         if missed:
             report.set(
                 under_deletion("deletion blocked: deletion encountered UID conflicts; retrying")

@@ -13,6 +13,8 @@ from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.outcome import Result
 from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.engine.api import DEFINITION_KIND
+from kro_gitops.engine.applyset import applyset_id, parse_inventory
+from kro_gitops.engine.child_counts import ChildCounter
 from kro_gitops.engine.controllers.compile_cache import CRD_KIND, Compiled, Compiler
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.crd_publisher import CrdPublisher
@@ -21,6 +23,7 @@ from kro_gitops.engine.controllers.definitions import (
     DefinitionSettings,
 )
 from kro_gitops.engine.controllers.instances import InstanceReconciler, InstanceSettings
+from kro_gitops.engine.controllers.prune_gate import PruneGate
 from kro_gitops.engine.controllers.revisions import BY_DEFINITION, RevisionReconciler, snapshot_name
 from kro_gitops.engine.controllers.serving import KindServer
 from kro_gitops.engine.controllers.watches import Watches
@@ -38,11 +41,13 @@ from kro_gitops.metadata import (
     ALLOW_BREAKING_CHANGES,
     DRIFT_ADDED_FIELDS,
     DRIFT_IGNORE,
+    PRUNE_APPROVED,
     READINESS,
     READY_CONDITIONS,
 )
 from kro_gitops.tracking.health import HealthStatus
 from kube_objects.crds import kinds_of_crd
+from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
@@ -86,6 +91,8 @@ class Engine:
         self.watches = Watches(
             cluster, self._wake_instance, observer, settings.instances.manual_managers
         )
+        self.gate = PruneGate(self.watches, self._wake_definition)
+        self.counter = ChildCounter()
         self._compiler = Compiler(cluster, discovery, self._crds, settings.options, observer)
         publisher = CrdPublisher(cluster, discovery, self._crds, version)
         self._kinds = KindServer(
@@ -100,8 +107,11 @@ class Engine:
             revisions,
             publisher,
             self._kinds,
+            self.gate,
         )
-        self._instances = InstanceReconciler(context, settings.instances, self.watches)
+        self._instances = InstanceReconciler(
+            context, settings.instances, self.watches, self.gate, self.counter
+        )
         names: WorkQueue[str] = WorkQueue(lambda _: None)
         kept: WorkQueue[str] = WorkQueue(lambda _: None)
         loops, observers = settings.loops, context.loop_observers
@@ -169,6 +179,22 @@ class Engine:
     def wake(self, key: ObjectRef) -> None:
         """Queue an instance."""
         self._wake_instance(key)
+
+    def children_of(self, instance: ObjectRef) -> int:
+        """Count the children that would be deleted with an instance, nested ones included."""
+        seen = self.watches.instance(instance)
+        if seen is None:
+            return 0
+        try:
+            inventory = parse_inventory(seen["metadata"].get("annotations") or {})
+        except RefusedError:
+            return 0
+        members, _ = self.watches.members(
+            applyset_id(instance), inventory.group_kinds, inventory.searched_namespaces(instance)
+        )
+        refs = [ObjectRef.of(each) for each in members if not is_deleting(each)]
+        nested = (ref for ref in refs if ref.kind in self.served_kinds and ref != instance)
+        return len(refs) + sum(map(self.children_of, nested))
 
     def plural_of(self, kind: Kind) -> str:
         """Return the plural of a kind that is watched; empty if it is not."""
@@ -265,6 +291,9 @@ class Engine:
             if name != but:
                 self._definition_loop.add(name)
 
+    def _wake_definition(self, name: str) -> None:
+        self._definition_loop.add(name)
+
     def _definition_changed(self, change: Change) -> None:
         before, after = change.before, change.after
         if before is None or after is None or _relevant_fields(before) != _relevant_fields(after):
@@ -306,6 +335,7 @@ def _relevant_fields(definition: KubeObject) -> tuple[object, ...]:
         annotations.get(DRIFT_ADDED_FIELDS),
         annotations.get(DRIFT_IGNORE),
         annotations.get(READINESS),
+        annotations.get(PRUNE_APPROVED),
     )
 
 

@@ -14,9 +14,10 @@ from functools import partial
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.adoption import NotAdopted, may_adopt
-from kro_gitops.engine.applyset import Inventory, has_inventory, target_of
+from kro_gitops.engine.applyset import Inventory, has_inventory
 from kro_gitops.engine.authority import Authority
-from kro_gitops.engine.controllers.applier import Applier, delete_each, last_writer
+from kro_gitops.engine.child_counts import ChildCounter, ChildCounts
+from kro_gitops.engine.controllers.applier import Applier, last_writer
 from kro_gitops.engine.controllers.children_health import ChildrenHealthChecker
 from kro_gitops.engine.controllers.context import EngineContext, WriteContext
 from kro_gitops.engine.controllers.deletion import DeletionReconciler
@@ -29,22 +30,27 @@ from kro_gitops.engine.controllers.evaluation_turns import (
 from kro_gitops.engine.controllers.external_objects import ExternalReader
 from kro_gitops.engine.controllers.find_children import ChildFinder
 from kro_gitops.engine.controllers.lineage import PlannedChildren
+from kro_gitops.engine.controllers.prune_gate import PruneGate
+from kro_gitops.engine.controllers.pruning import ChildPruner
 from kro_gitops.engine.controllers.status_writer import InstanceReport, StatusWriter, pass_status
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.instance_metadata import (
     has_finalizer,
+    held_text,
     inventory_of,
     is_deleting,
     is_managed,
     is_suspended,
     managed_metadata,
 )
+from kro_gitops.engine.kinds import DEFINITION_KIND
 from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_desire
 from kro_gitops.engine.plan.drift import DriftRules
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.knowledge import LiveKnowledge
+from kro_gitops.engine.plan.prune_limit import PRUNE_BLOCKED, PruneLimit
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
 from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.engine.status import (
@@ -65,7 +71,7 @@ from kro_gitops.engine.status import (
 from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch, WatchRequest
 from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import WriteOptions
-from kro_gitops.metadata import INSTANCE_MANAGER, NODE_ID
+from kro_gitops.metadata import INSTANCE_MANAGER, REVISION
 from kro_gitops.settings.option import AdoptionPolicy, Readiness
 from kro_gitops.tracking.stamp import Policy
 from kube_objects.errors import RefusedError
@@ -96,6 +102,7 @@ class InstanceSettings:
     manual_managers: frozenset[str] = frozenset()  # more field managers that stand for a person
     reports_all_conditions: bool = False  # an Event for every condition, not only Ready
     readiness: Readiness = Readiness.KRO  # unless a definition says otherwise
+    prune_limit: PruneLimit | None = None  # of instances that are not from a source
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +132,20 @@ class _Session:
     is_managed: bool = False  # the instance has its metadata, with this inventory
     watched: set[WatchRequest] = field(default_factory=set)
     is_unwatched: bool = False  # a deletion is in progress that no watch will report
+    held: str = ""  # children that wait for approval, as the annotation has them
 
 
 class InstanceReconciler:
     """Applies the children of instances, prunes them and reports the outcome."""
 
-    def __init__(self, engine: EngineContext, settings: InstanceSettings, watches: Watches) -> None:
+    def __init__(
+        self,
+        engine: EngineContext,
+        settings: InstanceSettings,
+        watches: Watches,
+        gate: PruneGate,
+        counter: ChildCounter,
+    ) -> None:
         self._cluster = engine.cluster
         self._observer = engine.observer
         self._authorities = engine.authorities
@@ -148,7 +163,18 @@ class InstanceReconciler:
             reports_all_conditions=settings.reports_all_conditions,
         )
         self._deletions = DeletionReconciler(
-            engine.cluster, watches, self._finder, self._applier, self._status_writer
+            engine.cluster, watches, self._finder, self._applier, self._status_writer, counter
+        )
+        self._gate = gate
+        self._counter = counter
+        self._pruner = ChildPruner(
+            self._finder,
+            self._applier,
+            self._lineage,
+            self._status_writer,
+            gate,
+            counter,
+            settings.prune_limit,
         )
         self._children = Rules(settings.version, settings.tracking)
         self.turns = EvaluationTurns(settings.evaluation)
@@ -172,6 +198,7 @@ class InstanceReconciler:
             self.health.forget(key)
             self._deletions.forget(key)
             self._lineage.forget(key)
+            self._gate.forget(key)
             router.watch_set.forget(key)
             if served is not None:
                 self._observer.instance_gone(key, served.plural)
@@ -192,6 +219,7 @@ class InstanceReconciler:
         try:
             return await self._reconcile(instance, served, work)
         finally:
+            self._gate.reconciled(served, key)
             if router.own_writes.end(key):
                 router.wake(key)
 
@@ -244,6 +272,7 @@ class InstanceReconciler:
             return DONE  # queued when the annotation changes
         evaluation = self.turns.begin(work.key.namespace or work.key.kind, work.key.kind)
         session = _Session(report, context, served.graph, inventory, evaluation, drift)
+        session.held = held_text(instance)
         try:
             return await self._advance(session)
         except EvaluationLimitExceeded as error:
@@ -311,11 +340,14 @@ class InstanceReconciler:
 
     async def _manage(self, session: _Session, inventory: Inventory) -> bool:
         """Apply the metadata that an instance needs; return whether it had to be written."""
-        if session.is_managed and inventory == session.inventory:
+        report, held = session.report, session.held
+        if session.is_managed and (inventory, held) == (
+            session.inventory,
+            held_text(report.instance),
+        ):
             return False
-        report = session.report
         desired = managed_metadata(
-            report.instance, report.served, inventory, self._settings.version
+            report.instance, report.served, inventory, self._settings.version, held
         )
         session.inventory, session.is_managed = inventory, False
         if is_managed(report.instance, desired):
@@ -356,6 +388,8 @@ class InstanceReconciler:
                         who = f"field manager '{writer}'" if writer else "another field manager"
                         text = f"{step.ref} was changed by {who} and was applied again"
                         self._status_writer.record_event(report, "Normal", "Repaired", text)
+                    else:
+                        self._count(session, step)
                 case Read():
                     session.watched.add(
                         ObjectWatch(step.ref.kind, step.ref.namespace, step.ref.name)
@@ -383,6 +417,15 @@ class InstanceReconciler:
         except OSError as error:
             run.failed(step, str(error) or type(error).__name__)
 
+    def _count(self, session: _Session, step: Apply) -> None:
+        """Count a child that was created or changed, for the source of whose commit it is."""
+        served, source = session.report.served, session.context.authority.source
+        revision = (step.object["metadata"].get("annotations") or {}).get(REVISION, "")
+        if not source or (revision == served.source_revision and served.source):
+            source, revision = served.source, served.source_revision
+        is_new = step.live is None
+        self._counter.add(source, revision, ChildCounts(created=is_new, changed=not is_new))
+
     # Report
 
     async def _conclude(self, session: _Session, run: Pass) -> Result:
@@ -397,6 +440,8 @@ class InstanceReconciler:
             result = PassResult(State.ERROR, not_ready("; ".join(rejected)), tuple(rejected))
         elif run.is_complete:
             problem = await self._prune(session, run)
+        else:
+            await self._pruner.note(report, session.context, session.inventory, run)
         if problem is not None:
             result = PassResult(result.state, not_ready(problem))
         health = await self.health.check(session.context, report.served, report.instance)
@@ -420,40 +465,30 @@ class InstanceReconciler:
 
     async def _prune(self, session: _Session, run: Pass) -> str | None:
         """Delete children that are no longer desired; return what is in the way, if anything."""
-        exact = run.inventory()
-        desired = {target_of(step.ref) for step in run.targets()}
-        try:
-            members, is_watched = await self._finder.members(session.context, session.inventory)
-        except KroGitopsError as error:
-            return f"list orphans failed: {error.message}"
-        orphans = [obj for obj in members if target_of(ObjectRef.of(obj)) not in desired]
-        # Before they are deleted: nested instances need their parent for that.
-        self._lineage.record_leaving(session.report.instance, orphans)
-        if orphans:
-            session.is_unwatched = not is_watched
-            order = {name: index for index, name in enumerate(session.graph.order)}
-            alive = [obj for obj in orphans if not is_deleting(obj)]
-            alive.sort(
-                key=lambda obj: order.get(
-                    (obj["metadata"].get("labels") or {}).get(NODE_ID, ""), len(order)
-                ),
-                reverse=True,
-            )
-            context = session.context
-            try:
-                missed = await delete_each(alive, lambda obj: self._applier.delete(context, obj))
-            except KroGitopsError as error:
-                return f"prune failed: {error.message}"
-            for obj in alive:
-                text = f"{ObjectRef.of(obj)} is no longer desired"
-                self._status_writer.record_event(session.report, "Normal", "Pruned", text)
-            return "prune encountered UID conflicts; retrying" if missed else None
+        report, served = session.report, session.report.served
+        definition = ObjectRef(DEFINITION_KIND, "", served.definition)
+        limit = self._authorities.definition_limit(definition, served.source)
+        pruned = await self._pruner.prune(report, session.context, session.inventory, run, limit)
+        session.is_unwatched = pruned.is_unwatched
+        if pruned.is_waiting:
+            return None  # what was held before still is
+        if pruned.hold is None:
+            session.held = ""
+            report.conditions.drop(PRUNE_BLOCKED)
+        elif pruned.condition is not None:
+            session.held = pruned.hold.held.to_text()
+            former, text = report.conditions.find(PRUNE_BLOCKED), pruned.condition.message or ""
+            report.set(pruned.condition)
+            if former is None or former.message != text:
+                self._status_writer.record_event(report, "Warning", PRUNE_BLOCKED, text)
         # Only now that the last of them is gone may the inventory shrink.
+        inventory = run.inventory() if pruned.is_clean else session.inventory
         try:
-            await self._manage(session, exact)
+            await self._manage(session, inventory)
         except _MetadataNotWritten as error:
-            log.warning("inventory not shortened", extra={"error": error.cause.message})
-        return None
+            log.warning("inventory not written", extra={"error": error.cause.message})
+            return None if pruned.hold is None else f"holding children: {error.cause.message}"
+        return pruned.problem
 
     # Other ways out
 

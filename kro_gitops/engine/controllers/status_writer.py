@@ -13,6 +13,7 @@ from kro_gitops.engine.conditions import evaluate_in_slices, with_ready, with_ti
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.prune_limit import PRUNE_BLOCKED
 from kro_gitops.engine.plan.slices import Slices
 from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.engine.status import PassResult, State
@@ -90,13 +91,17 @@ def pass_status(report: InstanceReport, run: Pass, result: PassResult) -> Slices
         evaluated = yield from evaluate_in_slices(
             run.graph.conditions, run.values, builtin, run.evaluator
         )
-        former = parse_conditions(report.instance)
+        stored = parse_conditions(report.instance)
+        former = tuple(each for each in stored if each.type != PRUNE_BLOCKED)
         generation = report.instance["metadata"].get("generation", 0)
         found = with_timestamps(evaluated, former, generation, report.now)
         counted = report.served.ready_conditions
         if counted:
             ready = next((each for each in former if each.type == READY), None)
             found = with_ready(found, counted, report.conditions, ready, report.now)
+        held = report.conditions.find(PRUNE_BLOCKED)
+        if held is not None and all(each.type != PRUNE_BLOCKED for each in found):
+            found = (held, *found)
         status["conditions"], faults = [each.to_json() for each in found], evaluated.faults
         if faults:
             status["state"] = str(State.ERROR)

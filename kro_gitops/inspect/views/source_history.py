@@ -26,6 +26,12 @@ _PART = re.compile("[0-9a-f]{7,63}")
 _NUMBER = re.compile("[0-9]{1,4}")  # more digits are those of a commit
 _NEVER_RAN = "Failed"
 _MARKS = (("created", "+"), ("changed", "~"), ("pruned", "-"), ("failed", "!"))
+_CHILDREN = (
+    ("childrenCreated", "+"),
+    ("childrenChanged", "~"),
+    ("childrenDeleted", "-"),
+    ("childrenHeld", "held "),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +84,12 @@ def attempts(source: KubeObject) -> tuple[Attempt, ...]:
         if at == start or (is_past and commits[at] not in counted):
             counted.add(commits[at])
             number = len(counted) - (1 if start >= 0 else 0)
-        # `+3 ~2 -1`, and `!1` for failures
-        changes = " ".join(f"{mark}{n}" for key, mark in _MARKS if (n := whole(entry, key)))
+        # `+3 ~2 -1`, and `!1` for failures; then the same for children of instances
+        changes = " ".join(
+            f"{title}{marks}"
+            for title, marked in (("", _MARKS), ("children: ", _CHILDREN))
+            if (marks := " ".join(f"{mark}{n}" for key, mark in marked if (n := whole(entry, key))))
+        )
         attempt = Attempt(
             number,
             text_at(entry, "revision"),

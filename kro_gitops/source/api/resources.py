@@ -52,6 +52,9 @@ _HISTORY = record(
         "result": {"type": "string", "enum": list(RESULTS)},
         **texts(("author", "message")),
         **dict.fromkeys(("created", "changed", "pruned", "failed"), COUNT),
+        **dict.fromkeys(
+            ("childrenCreated", "childrenChanged", "childrenDeleted", "childrenHeld"), COUNT
+        ),
     },
     "revision",
 )

@@ -6,11 +6,12 @@ Also the interfaces to what is not part of it: the engine, and metrics.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from kro_gitops.engine.child_counts import ChildCounts
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster
 from kro_gitops.kube.discovery import Discovery
@@ -56,6 +57,15 @@ class EngineCache(Protocol):
 
     def wake(self, ref: ObjectRef) -> None:
         """Have an instance reconciled at once."""
+
+    def children_of(self, instance: ObjectRef) -> int:
+        """Count the children that would be deleted with an instance, nested ones included."""
+
+    def take_counts(self, source: str) -> Mapping[str, ChildCounts]:
+        """Return what came of the children of a source since the last time, by revision."""
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with a source whenever children of it were counted."""
 
 
 class SourceObserver:

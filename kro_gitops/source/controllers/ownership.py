@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kro_gitops.engine.authority import CONTROLLER, Authority, Lineage
+from kro_gitops.engine.plan.prune_limit import PruneLimit
 from kro_gitops.errors import NotServed, UserError
 from kro_gitops.kube.api import Cluster, Identity, Selection
 from kro_gitops.kube.cache import Change
@@ -45,10 +46,11 @@ from kro_gitops.metadata import (
 )
 from kro_gitops.source.api.parse import Defaults, read_spec
 from kro_gitops.source.api.resources import GIT_SOURCE_KIND
-from kro_gitops.source.api.types import Allow
+from kro_gitops.source.api.types import Allow, Brake
 from kro_gitops.source.controllers.inventories import Inventories
 from kro_gitops.source.controllers.state import SourceStore
 from kro_gitops.source.plan.permissions import child_rejection
+from kro_gitops.source.plan.prune import NO_LIMIT
 from kro_gitops.tracking.inventory import Inventory, key_of
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -74,6 +76,7 @@ class _Record:
     key: ObjectRef
     account: str
     allow: Allow
+    brake: Brake
     inventory: Inventory
 
 
@@ -137,8 +140,14 @@ class SourceRecords:
         """Return a source by `namespace/name`."""
         state = self.store.find(name)
         if state is not None:
-            allow = state.spec.allow if state.spec is not None else self._allow_of(state.source)
-            return _Record(state.key, self.store.account_of(state.source), allow, state.inventory)
+            spec = state.spec
+            allow, brake = (
+                (spec.allow, spec.brake) if spec is not None else self._rules_of(state.source)
+            )
+            if state.allows_prune:
+                brake = NO_LIMIT
+            account = self.store.account_of(state.source)
+            return _Record(state.key, account, allow, brake, state.inventory)
         source = self.sources.cache.find(*name.split("/", 1)) if "/" in name else None
         if source is None:
             return None
@@ -146,17 +155,18 @@ class SourceRecords:
         if record is None:
             key = ObjectRef.of(source)
             inventory = self.inventories.load(key)
-            account, allow = self.store.account_of(source), self._allow_of(source)
-            record = _Record(key, account, allow, inventory)
+            account, (allow, brake) = self.store.account_of(source), self._rules_of(source)
+            record = _Record(key, account, allow, brake, inventory)
             self._others[name] = record
         return record
 
-    def _allow_of(self, source: KubeObject) -> Allow:
+    def _rules_of(self, source: KubeObject) -> tuple[Allow, Brake]:
         """Return the limits of a source, whether or not this process may read its repository."""
         try:
-            return read_spec(source, replace(self._defaults, local_source=None)).allow
+            spec = read_spec(source, replace(self._defaults, local_source=None))
         except UserError:
-            return Allow()  # its own namespace
+            return Allow(), Brake()  # its own namespace
+        return spec.allow, spec.brake
 
     def __iter__(self) -> Iterator[_Record]:
         names = {state.name for state in self.store}
@@ -229,6 +239,13 @@ class Ownership:
             return _authority_of_source(record)
         return self._authority_without_source(outermost)
 
+    def definition_limit(self, definition: ObjectRef, source: str) -> PruneLimit | None:
+        """Return the limit of the source that applied a definition; None if none did."""
+        record = self._records.find(source) if source else None
+        if record is None or key_of(definition) not in record.inventory:
+            return None
+        return _limit_of(record)
+
     def _source_with_uid_of(self, instance: KubeObject) -> _Record | None:
         """Return the source that records the uid of an instance which names another one."""
         if not _origin_of(instance):
@@ -293,7 +310,12 @@ def _authority_of_source(record: _Record) -> Authority:
         return f"source {name}: {why}" if why else ""
 
     identity = Identity.service_account(namespace, record.account) if record.account else None
-    return Authority(identity, rejection_of)
+    return Authority(identity, rejection_of, _limit_of(record), name)
+
+
+def _limit_of(record: _Record) -> PruneLimit:
+    brake = record.brake
+    return PruneLimit(brake.percent, brake.count, f"spec.maxPrune of source {record.key.place}")
 
 
 def _origin_of(instance: KubeObject) -> str:

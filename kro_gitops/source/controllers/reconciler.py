@@ -22,6 +22,7 @@ from kro_gitops.source.api.types import Pin, SourceSpec
 from kro_gitops.source.controllers.context import ControllerContext
 from kro_gitops.source.controllers.deletion import SourceDeletion, ensure_finalizer, has_finalizer
 from kro_gitops.source.controllers.fetch import Polled, Poller, poll_question
+from kro_gitops.source.controllers.held_children import with_held_children
 from kro_gitops.source.controllers.plan_requests import PlanRequests
 from kro_gitops.source.controllers.reporter import Reporter, requested, status_of
 from kro_gitops.source.controllers.state import SourceState, Trigger
@@ -44,7 +45,7 @@ from kro_gitops.source.plan.conclude import (
 from kro_gitops.source.plan.model import Memory
 from kro_gitops.source.plan.order import layers
 from kro_gitops.source.plan.pins import valid_pin
-from kro_gitops.source.plan.result import Phase, SyncResult
+from kro_gitops.source.plan.result import Phase
 from kube_objects.conditions import FALSE, TRUE, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -183,10 +184,11 @@ class SourceReconciler:
             state = await self._sync.check_health(state, spec)
 
         now = Now(datetime.now(UTC), asyncio.get_running_loop().time())
-        result = state.result or SyncResult()
+        result = with_held_children(state, self._controller.engine)
         draft = self._reporter.draft(state, Phase.HEALTHY)
         pause = None if is_synced else max(state.retry_sync_at - loop.time(), 0.0)
-        attempt = replace(attempt, seconds=state.sync_seconds, pause=pause)
+        counts = self._controller.engine.take_counts(state.name)
+        attempt = replace(attempt, seconds=state.sync_seconds, pause=pause, children=counts)
         conclusion = conclude(result, state.history, now, draft, fetched.facts, spec, attempt)
         state = replace(
             state,
@@ -370,4 +372,4 @@ class SourceReconciler:
 
 def _permissions(spec: SourceSpec) -> tuple[object, ...]:
     """Return what decides what the instances of a source may do."""
-    return spec.service_account, spec.allow
+    return spec.service_account, spec.allow, spec.brake

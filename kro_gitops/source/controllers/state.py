@@ -16,8 +16,10 @@ from datetime import datetime
 from enum import Flag, auto
 from typing import Any
 
+from kro_gitops.engine.plan.prune_limit import approves
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Identity
+from kro_gitops.metadata import PRUNE_APPROVED
 from kro_gitops.source.api.types import SourceSpec
 from kro_gitops.source.files.revision import Library, Snapshot
 from kro_gitops.source.git.revisions import Chosen
@@ -26,6 +28,7 @@ from kro_gitops.source.plan.claims import Claims, Postponement
 from kro_gitops.source.plan.conclude import CommitFacts, History
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.model import Memory
+from kro_gitops.source.plan.prune import allows_prune
 from kro_gitops.source.plan.result import SyncResult
 from kro_gitops.tracking.inventory import Inventory, Key
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -130,6 +133,15 @@ class SourceState:
         if self.result is None or self.synced is not self.fetched:
             return True
         return self.synced_generation != self.generation
+
+    @property
+    def allows_prune(self) -> bool:
+        """Return True if the commit, or an annotation that names it, lifts the limit of pruning."""
+        if self.fetched is None:
+            return False
+        annotations = self.source["metadata"].get("annotations") or {}
+        approved = annotations.get(PRUNE_APPROVED, "")
+        return allows_prune(self.fetched.message) or approves(approved, self.fetched.revision)
 
     def must_go_on(self, now: float) -> bool:
         """Return True if the last sync was not finished, and it is time to go on."""

@@ -52,6 +52,7 @@ from kro_gitops.source.plan.preview import (
     preview_of,
     with_assumed_kinds,
 )
+from kro_gitops.source.plan.prune import ALLOW_PRUNE
 from kro_gitops.source.plan.result import Fault, Phase, SyncResult, manifest_faults
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.source.plan.steps import OtherSources
@@ -190,6 +191,7 @@ class SourceSync:
             controller.engine.is_instance,
             controller.live.finder,
             lambda ref, generation: definition_health(controller.engine, ref, generation),
+            children=controller.engine.children_of,
         )
 
     def _others(self, state: SourceState, *, is_behind: bool) -> OtherSources:
@@ -207,9 +209,11 @@ class SourceSync:
     async def _sync(self, state: SourceState, spec: SourceSpec, fetched: Fetched) -> SourceState:
         controller, memory = self._controller, state.memory
         context = self._context(state, spec)
+        # An approval by annotation is as good as a line in the message.
+        message = f"{fetched.message}\n{ALLOW_PRUNE}" if state.allows_prune else fetched.message
         run = _Run(
             fetched,
-            Revision.of(fetched.snapshot, fetched.revision, fetched.message, memory.desired),
+            Revision.of(fetched.snapshot, fetched.revision, message, memory.desired),
             self._unobserved(),
             memory,
         )

@@ -23,7 +23,7 @@ from kro_gitops.kube.api import Cluster, WriteOptions
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import EventRecorder
-from kro_gitops.metadata import PLAN_REQUEST, REQUESTED_AT
+from kro_gitops.metadata import PLAN_REQUEST, PRUNE_APPROVED, REQUESTED_AT
 from kro_gitops.source.api.parse import Defaults, read_spec
 from kro_gitops.source.controllers.apply import StageExecutor
 from kro_gitops.source.controllers.context import ControllerContext, EngineCache, SourceObserver
@@ -109,6 +109,7 @@ class SourceController:
             options.claim_timeout,
             ReadBudget(options.budget, observer.kept_in_memory),
         )
+        engine.listen(self._status_changed)
         # By namespace: a tenant whose objects are slow to apply does not delay others.
         self.queue: WorkQueue[ObjectRef] = WorkQueue(
             lambda key: key.namespace, options.loop.workers
@@ -218,6 +219,8 @@ class SourceController:
             if was_lost(change.object):
                 self._store.lost.add(ObjectRef.of(change.object).place)
             self._check_inventories()  # some may have waited for it
+        if before is not None and after is not None and _approved(before) != _approved(after):
+            self._store.trigger(ObjectRef.of(after).place, Trigger.SYNC)
         if before is None or after is None or _relevant(before) != _relevant(after):
             self._loop.add(ObjectRef.of(change.object))
 
@@ -269,4 +272,10 @@ def _relevant(source: KubeObject) -> tuple[object, ...]:
         metadata.get("finalizers"),
         annotations.get(REQUESTED_AT),
         annotations.get(PLAN_REQUEST),
+        _approved(source),
     )
+
+
+def _approved(source: KubeObject) -> str:
+    found: str = (source["metadata"].get("annotations") or {}).get(PRUNE_APPROVED, "")
+    return found

@@ -6,11 +6,12 @@ long something takes; the wall clock is written to the status.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from kro_gitops.engine.child_counts import ChildCounts
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.source.api.types import Pin, SourceSpec
 from kro_gitops.source.plan import status
@@ -71,6 +72,7 @@ class Attempt:
     overdue: datetime | None = None  # since when git should have been read, if that is long ago
     seconds: float = 0.0  # that the last sync took
     pause: float | None = None  # seconds until failures are retried; None: they were, just now
+    children: Mapping[str, ChildCounts] = field(default_factory=dict)  # by revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +175,15 @@ def conclude(
             report.set_condition(status.READY, UNKNOWN, "FetchOverdue", text)
         report.set_condition(status.RECONCILING, TRUE, "FetchOverdue", text)
     run = _finished_run(history.run, phase, result, spec, now.at)
+    counted = _with_children(run or history.run, result, attempt.children, report.history)
+    if run is not None or counted != history.run:
+        report.history = status.with_run(report.history, counted) if counted else report.history
+        history = replace(history, run=counted)
     if run is not None:
-        report.history = status.with_run(report.history, run)
-        history = replace(history, run=run)
         result = replace(result, created=0, changed=0, pruned=0)
+    current = counted.revision if counted is not None else ""
+    earlier = {key: each for key, each in attempt.children.items() if key != current}
+    report.history = status.with_children(report.history, earlier)
     expires = parse_time(attempt.pin.expires) if attempt.pin and attempt.pin.expires else None
     if expires is not None:
         left = max((expires - now.at).total_seconds(), 0.0) + 0.1
@@ -214,7 +221,7 @@ def _phase(
     """Return the phase, and whether the health timeout has passed."""
     if result.failures:
         return Phase.FAILED, False
-    if result.degraded or result.braked:
+    if result.degraded or result.braked or result.held:
         return Phase.DEGRADED, False
     since = history.waiting_since
     if spec.wait and since is not None and now - since > spec.health_timeout:
@@ -266,12 +273,31 @@ def overdue_after(spec: SourceSpec) -> float:
     return min(max(spec.interval, _MIN_OVERDUE), _MAX_OVERDUE)
 
 
+def _with_children(
+    run: Run | None,
+    result: SyncResult,
+    counts: Mapping[str, ChildCounts],
+    history: Iterable[Mapping[str, Any]],
+) -> Run | None:
+    """Return the run with its children, and with those whose revision the history has not."""
+    if run is None:
+        return None
+    others = {each.get("revision") for each in history} - {run.revision}
+    total = run.children
+    for revision, more in counts.items():
+        if revision not in others:
+            total += more
+    return replace(run, children=total, held=result.held_children)
+
+
 def _finished_run(
     run: Run | None, phase: Phase, result: SyncResult, spec: SourceSpec, now: datetime
 ) -> Run | None:
     """Return the run with this sync counted; None if it was finished before."""
-    is_better = phase is Phase.HEALTHY and run is not None and run.result in ("Failed", "Degraded")
-    if run is None or (run.finished and not is_better):
+    is_changed = phase is Phase.HEALTHY and run is not None and run.result in ("Failed", "Degraded")
+    # Instances follow a definition later: only then it is known what they would lose.
+    is_changed |= bool(result.held) and run is not None and run.result != "Degraded"
+    if run is None or (run.finished and not is_changed):
         return None
     run = replace(
         run,
@@ -312,6 +338,8 @@ def _report_result(
             report.set_condition(type_, TRUE, type_, "; ".join(texts[:_MAX_FOREIGN]))
     if result.braked:
         report.set_condition(status.BRAKED, TRUE, "Brake", result.braked)
+    elif result.held:
+        report.set_condition(status.BRAKED, TRUE, "ChildrenHeld", result.held)
     if result.is_applied:
         report.applied = revision
     if spec.verify is not None:

@@ -81,6 +81,7 @@ class Observed:
     read: Mapping[Key, KubeObject | KroGitopsError | None] = field(default_factory=dict)
     recorded: Mapping[Key, tuple[Entry, KubeObject | None]] = field(default_factory=dict)
     instances: Mapping[Kind, int] = field(default_factory=dict)  # how many there are
+    children: Callable[[ObjectRef], int] = lambda _: 0  # of an instance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

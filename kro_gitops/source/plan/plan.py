@@ -442,6 +442,9 @@ class _Planner:
             revision=self._revision.name,
             source=self._source,
             desired=[each.ref for each in self._placement.desired.values()],
+            recorded=[entry.ref for entry in self._inventory],
+            is_instance=self._observed.is_instance,
+            children=self._observed.children,
         )
         plan = plan_prune(candidates.own, facts)
         self._add(SyncResult(warnings=kept_warnings(plan), braked=plan.braked))

@@ -32,7 +32,8 @@ Annotations of the live object, ours and those of tools that may have managed it
 One opt-out is enough. Seven digits of a commit are enough to approve it.
 
 Then the limit: if the repository has no objects left, or more would be deleted than `maxPrune`
-allows (count and percentage both exceeded), nothing is deleted at all. A line
+allows (count and percentage both exceeded), nothing is deleted at all. An instance counts with its
+children, which are deleted with it. A line
 `kro-gitops: allow-prune` in the commit message lifts both; `allowEmpty` lifts them for an empty
 repository. Objects that have a deletionTimestamp already do not count.
 
@@ -171,7 +172,8 @@ class PruneFacts:
 
     `total` is the size of the inventory, `is_empty` whether the revision has no objects,
     `instances_left` counts the instances of a definition in the whole cluster, candidates included.
-    `source` is `namespace/name`; `desired` are the objects of the revision.
+    `source` is `namespace/name`; `desired` are the objects of the revision, `recorded` those of the
+    inventory. Children of instances are deleted with them, so they count.
     """
 
     total: int
@@ -183,6 +185,9 @@ class PruneFacts:
     revision: str = ""
     source: str = ""
     desired: Collection[ObjectRef] = ()
+    recorded: Collection[ObjectRef] = ()
+    is_instance: Callable[[Kind], bool] = lambda _: False
+    children: Callable[[ObjectRef], int] = lambda _: 0  # of an instance, nested ones included
 
 
 def plan_prune(candidates: Sequence[Candidate], facts: PruneFacts) -> PrunePlan:
@@ -192,8 +197,7 @@ def plan_prune(candidates: Sequence[Candidate], facts: PruneFacts) -> PrunePlan:
         sorter.mark_staying(ref)
     for candidate in sorted(candidates, key=lambda each: -each.stage):
         sorter.sort(candidate)
-    is_allowed = any(line.strip() == ALLOW_PRUNE for line in facts.message.splitlines())
-    is_lifted = is_allowed or (facts.is_empty and facts.allows_empty)
+    is_lifted = allows_prune(facts.message) or (facts.is_empty and facts.allows_empty)
     braked = "" if is_lifted else _exceeded_limit(sorter.delete, facts)
     return PrunePlan(
         () if braked else tuple(_groups(sorter.delete)),
@@ -202,6 +206,11 @@ def plan_prune(candidates: Sequence[Candidate], facts: PruneFacts) -> PrunePlan:
         tuple(sorter.forget),
         sorter.waits and not braked,
     )
+
+
+def allows_prune(message: str) -> bool:
+    """Return whether a commit message lifts the limit."""
+    return any(line.strip() == ALLOW_PRUNE for line in message.splitlines())
 
 
 def generated_kinds(candidates: Iterable[Candidate]) -> Iterator[Kind]:
@@ -368,8 +377,12 @@ def _exceeded_limit(delete: Sequence[Candidate], facts: PruneFacts) -> str:
     ]
     if not fresh:
         return ""
-    brake, count = facts.brake, len(fresh)
-    total = max(facts.total, count)
+    children = sum(facts.children(each.ref) for each in fresh if facts.is_instance(each.ref.kind))
+    brake, count = facts.brake, len(fresh) + children
+    total = facts.total
+    if count > brake.count:
+        total += sum(facts.children(ref) for ref in facts.recorded if facts.is_instance(ref.kind))
+    total = max(total, count)
     percent = 100.0 * count / total
     if facts.is_empty:
         why, remedy = "no objects are left in the repository", "set spec.allowEmpty: true"
@@ -379,11 +392,13 @@ def _exceeded_limit(delete: Sequence[Candidate], facts: PruneFacts) -> str:
     else:
         return ""
     names = [str(each.ref) for each in fresh[:_MAX_NAMED]]
-    more = [f"and {count - len(names)} more"] if count > len(names) else []
+    more = [f"and {len(fresh) - len(names)} more"] if len(fresh) > len(names) else []
+    listed = ", ".join(names + more)
+    if children:
+        listed += f"; {children} of them are children of instances"
     return (
-        f"{count} of {total} objects would be deleted ({', '.join(names + more)}): "
-        f"{why}; if that is meant, write '{ALLOW_PRUNE}' on a line of its own in the commit "
-        f"message, or {remedy}"
+        f"{count} of {total} objects would be deleted ({listed}): {why}; if that is meant, write "
+        f"'{ALLOW_PRUNE}' on a line of its own in the commit message, or {remedy}"
     )
 
 

@@ -86,6 +86,8 @@ class SyncResult:
     waiting: tuple[str, ...] = ()  # objects that are not ready yet
     degraded: tuple[str, ...] = ()
     braked: str = ""  # the limit that prevents pruning
+    held: str = ""  # children of instances that a limit keeps, as their condition has it
+    held_children: int = 0
     created: int = 0
     changed: int = 0
     pruned: int = 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
+from kro_gitops.engine.child_counts import ChildCounts
 from kro_gitops.source.plan.result import Fault, Phase, SyncResult
 from kube_objects.conditions import FALSE, TRUE, UNKNOWN, Condition, parse_conditions
 from kube_objects.refs import KubeObject
@@ -30,6 +31,7 @@ BRAKED = "PruneBlocked"
 DEPENDENCY = "DependencyNotReady"
 SUSPENDED = "Suspended"
 
+_CHILDREN = ("childrenCreated", "childrenChanged", "childrenDeleted")
 MOST_LISTED = 20
 MOST_HISTORY = 10
 # The results of a revision to which a source can go back; Applied: it does not wait for health.
@@ -53,17 +55,26 @@ class Run:
     changed: int = 0
     pruned: int = 0
     failed: int = 0
+    children: ChildCounts = field(default_factory=ChildCounts)
+    held: int = 0  # children that wait for approval
 
     @classmethod
     def parse(cls, written: Mapping[str, Any]) -> "Run":
         """Parse a run of a status."""
-        names = {each.name for each in fields(cls)}
+        names = {each.name for each in fields(cls)} - {"children", "held"}
         given = {"revision": "", "started": "", **written}
-        return cls(**{key: value for key, value in given.items() if key in names})
+        return cls(
+            **{key: value for key, value in given.items() if key in names},
+            children=children_of(written),
+            held=written.get("childrenHeld") or 0,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the run as it is written to a status."""
         counts = {"created": self.created, "changed": self.changed, "pruned": self.pruned}
+        children = children_json(self.children)
+        if self.held:
+            children["childrenHeld"] = self.held
         texts = {
             "revision": self.revision,
             "digest": self.digest,
@@ -73,7 +84,33 @@ class Run:
             "author": self.author,
             "message": self.message,
         }
-        return {k: v for k, v in texts.items() if v} | {**counts, "failed": self.failed}
+        written: dict[str, Any] = {key: value for key, value in texts.items() if value}
+        return {**written, **counts, "failed": self.failed, **children}
+
+
+def children_of(written: Mapping[str, Any]) -> ChildCounts:
+    """Return the counts of children in a run of a status."""
+    return ChildCounts(*(written.get(key) or 0 for key in _CHILDREN))
+
+
+def children_json(counts: ChildCounts) -> dict[str, Any]:
+    """Return counts of children as a run of a status has them; zeros are left out."""
+    values = (counts.created, counts.changed, counts.deleted)
+    return {key: value for key, value in zip(_CHILDREN, values, strict=True) if value}
+
+
+def with_children(
+    history: Iterable[Mapping[str, Any]], counts: Mapping[str, ChildCounts]
+) -> list[Mapping[str, Any]]:
+    """Return the history with more children counted in the newest run of each revision."""
+    found: list[Mapping[str, Any]] = []
+    left = dict(counts)
+    for entry in history:
+        more = left.pop(entry.get("revision", ""), None)
+        if more is not None:
+            entry = {**entry, **children_json(children_of(entry) + more)}
+        found.append(entry)
+    return found
 
 
 @dataclass(slots=True)
@@ -187,8 +224,8 @@ def ready_condition(result: SyncResult, revision: str) -> tuple[str, str, str]:
     if result.failures:
         reason = "ApplyFailed" if result.is_retryable else "InvalidManifests"
         return FALSE, reason, describe_failures(result.failures)
-    if result.braked:
-        return FALSE, "PruneBlocked", result.braked
+    if result.braked or result.held:
+        return FALSE, "PruneBlocked", result.braked or result.held
     if result.degraded:
         return FALSE, "Degraded", _few(result.degraded)
     if result.waiting or result.pending:

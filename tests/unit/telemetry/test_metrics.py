@@ -98,6 +98,7 @@ GAUGES = {
     "schema_resolver_cache_size": "",
     "workqueue_depth": "name controller priority",
     "kro_gitops_build_info": "version kro_version",
+    "kro_gitops_children_held": "",
     "kro_gitops_evaluation_waiting": "",
     "kro_gitops_leader": "",
     "kro_gitops_informer_objects": "kind",

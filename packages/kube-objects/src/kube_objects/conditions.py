@@ -172,6 +172,12 @@ class ConditionSet:
             raise ValueError(f"{self._types.root} follows from the others and cannot be set")
         return self._put(condition, now)
 
+    def drop(self, type_: str) -> None:
+        """Remove a condition that no object of the kind has from the start; `Ready` stays."""
+        if type_ in self._types.known:
+            raise ValueError(f"{type_} cannot be removed: every object of the kind has it")
+        self._all = tuple(each for each in self._all if each.type != type_)
+
     def to_json(self) -> list[KubeObject]:
         """Return the conditions as JSON data of a status."""
         return [each.to_json() for each in self._all]

@@ -14,8 +14,10 @@ import pytest
 
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.applyset import GroupKind, Inventory, parent_labels
+from kro_gitops.engine.child_counts import ChildCounter
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.instances import InstanceReconciler, InstanceSettings
+from kro_gitops.engine.controllers.prune_gate import PruneGate
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.served_kind import ServedKind
@@ -111,7 +113,11 @@ class Engine:
         self.watches = Watches(server, lambda key, delay=0.0: self.woken.append(key))
         self.watches.served_kinds[KIOSK] = SERVING
         self._instances = InstanceReconciler(
-            EngineContext(server, UNUSED), InstanceSettings(), self.watches
+            EngineContext(server, UNUSED),
+            InstanceSettings(),
+            self.watches,
+            PruneGate(self.watches, lambda _: None),
+            ChildCounter(),
         )
 
     async def settle(self) -> None:

@@ -44,7 +44,7 @@ def test_spec_and_status_have_the_fields_that_are_promised() -> None:
         ("spec.tracking", "mode application argocdNamespace"),
         ("spec.pin", "commit reason expires by"),
         ("status.history.[]", "revision digest started finished result author message created "
-         "changed pruned failed"),
+         "changed pruned failed childrenCreated childrenChanged childrenDeleted childrenHeld"),
         ("status.failures.[]", "object file line column code message"),
         ("status.warnings.[]", "object file line column code message"),
         ("status.inventory", "objects definitions instances ready failed shards"),
