@@ -37,7 +37,7 @@ class DefinitionError(UserError):
         super().__init__(first.code, first.message, hint=first.hint)
 
 
-class NotYet(KroGitopsError):  # noqa: N818 - a state to wait in, not an error of anybody
+class NotYet(KroGitopsError):  # noqa: N818 - a state to wait in, not an error
     """Nothing is wrong; wait."""
 
 
@@ -49,7 +49,7 @@ class NotServed(NotYet):
     """A kind that the API server does not know, or not yet."""
 
 
-class Unavailable(KroGitopsError):  # noqa: N818 - a state of the world, not an error of anybody
+class Unavailable(KroGitopsError):  # noqa: N818 - a state of the environment, not an error of the user
     """The world failed; try again."""
 
 

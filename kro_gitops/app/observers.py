@@ -125,7 +125,7 @@ class EngineMetrics(Observer):
         self._keeps_conditions = conditions
 
     def instance_event(self, kind: Kind, event: str) -> None:
-        """Count what was heard of instances."""
+        """Count the events of instances."""
         gvr = self._plurals.of(kind)
         self._metrics.dynamic_controller_informer_events_total.labels(gvr, event).inc()
 

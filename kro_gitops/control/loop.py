@@ -41,7 +41,7 @@ class LoopSettings:
     time_limit: float = 300.0  # for one reconcile
     grace: float = 60.0  # for reconciles in progress when the loop stops
     pace: RetryDelays = field(default_factory=RetryDelays)
-    jitter: Callable[[], float] = random.Random().random  # not the one that everybody shares
+    jitter: Callable[[], float] = random.Random().random  # not the generator of the module `random`
 
 
 @dataclass(frozen=True, slots=True)

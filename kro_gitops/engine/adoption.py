@@ -1,4 +1,4 @@
-"""Objects that exist and are not children of the instance that wants them: adopt or refuse."""
+"""Decides whether an object that exists and is not a child of the instance is adopted."""
 
 from kro_gitops.metadata import ADOPT
 from kro_gitops.settings.option import AdoptionPolicy

@@ -167,7 +167,7 @@ def parse_inventory(annotations: Mapping[str, str]) -> Inventory:
 
 def validate_inventory(parent: KubeObject) -> Inventory:
     """
-    Read the inventory of an instance that is to be deleted, and refuse one that may be wrong.
+    Parse the inventory of an instance that is being deleted; raise if it may be wrong.
 
     Members in kinds or namespaces that a client removed from it would never be found.
     """
@@ -196,7 +196,7 @@ def is_member(obj: KubeObject, parent: ObjectRef) -> bool:
 
 
 def reject_foreign_member(current: KubeObject, parent: ObjectRef) -> None:
-    """Refuse to take an object out of another apply set."""
+    """Raise if an object is in another apply set."""
     theirs, ours = _texts(current, "labels").get(APPLYSET_PART_OF, ""), applyset_id(parent)
     if not theirs or theirs == ours:
         return

@@ -92,7 +92,7 @@ class WriteOptions:
     force: bool = False  # apply only: take fields over from other managers
     dry_run: bool = False
     subresource: str = ""  # "status", say
-    strict: bool = False  # refuse fields the kind does not have, instead of dropping them
+    strict: bool = False  # reject unknown fields instead of dropping them
 
 
 DEFAULT_WRITE = WriteOptions()
@@ -107,7 +107,7 @@ class MergePatch:
 
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
-    """What to change, operation by operation; a `test` that fails refuses it all (RFC 6902)."""
+    """What to change, operation by operation; a failed `test` rejects all (RFC 6902)."""
 
     operations: Sequence[Mapping[str, Any]]
 

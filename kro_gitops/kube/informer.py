@@ -32,7 +32,7 @@ from kube_objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
 
-_RANDOM = random.Random()  # not the one that everybody shares
+_RANDOM = random.Random()  # not the generator of the module `random`
 
 Listener = Callable[[Change], None]
 

@@ -142,8 +142,8 @@ def delete(resource: Resource, ref: ObjectRef, options: DeleteOptions) -> Reques
     """
     Return a deletion.
 
-    It may be repeated: if the first one was carried out but its answer lost, the second finds
-    nothing, which is what was wanted.
+    It may be repeated: if the first one was executed but its response was lost, the second
+    finds nothing, which is the desired result.
     """
     preconditions = dict(
         _present(("uid", options.uid), ("resourceVersion", options.resource_version))

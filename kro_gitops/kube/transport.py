@@ -28,7 +28,7 @@ from kro_gitops.kube.responses import Unauthorized, error_of
 
 log = logging.getLogger(__name__)
 
-_RANDOM = random.Random()  # not the one that everybody shares
+_RANDOM = random.Random()  # not the generator of the module `random`
 
 _FAILURES = (aiohttp.ClientError, TimeoutError, OSError)
 # The server closed a connection that was kept, or none could be opened.

@@ -20,11 +20,11 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 
 def check_instance(instance: KubeObject, graph: Graph) -> Iterator[Problem]:
-    """Yield everything the API server would refuse in an instance, and what it should."""
+    """Yield the problems for which the API server rejects an instance, or should."""
     yield from check_custom_resource(instance, graph.served)
     required = graph.served.schema["properties"]["spec"].get("required")
     if "spec" not in instance and required:
-        # The generated CRD does not require `spec` itself, so nobody else will say it.
+        # The generated CRD does not require `spec` itself: nothing else reports this.
         yield Problem(
             "KG-I01",
             f"{graph.served.kind.kind} has no spec, although it has required fields: "
@@ -36,7 +36,7 @@ def check_instance(instance: KubeObject, graph: Graph) -> Iterator[Problem]:
 
 
 def check_custom_resource(obj: KubeObject, served: KindSchema) -> Iterator[Problem]:
-    """Yield everything the API server would refuse in an object of a custom kind."""
+    """Yield the problems for which the API server rejects an object of a custom kind."""
     yield from _name_problems(obj, served)
     yield from validate(obj, served.schema, _CHECKS)
 

@@ -232,7 +232,7 @@ class Renderer:
         return applied, refused
 
     def _family_of(self, graph: Graph) -> type[Family]:
-        """Return the family for instances of a graph; stamps that nobody reads are left out."""
+        """Return the family for instances of a graph, with stamps if an expression reads them."""
         name = graph.definition.name
         if name not in self._families:
             is_read = reads_stamps(graph) or any(

@@ -52,7 +52,7 @@ _EMBEDDED_FLAGS = (
     *("embedded-workloads", *_WORKLOAD_FLAGS),
 )
 _BIND_ADDRESSES = ("metrics_bind_address", "health_probe_bind_address")
-LOCAL_INTERVAL = 2.0  # seconds between two polls of a folder: they cost nobody a request
+LOCAL_INTERVAL = 2.0  # seconds between two polls of a folder: they need no network
 _POD_VARIABLE = "KUBERNETES_SERVICE_HOST"  # set in every pod
 
 

@@ -2,5 +2,5 @@
 From a git revision to objects in the cluster.
 
 Everything here is pure but `fetch/` and `controller.py`. It may use the engine's knowledge of
-definitions, never its loops; the engine has not heard of git.
+definitions, never its loops; the engine does not know git.
 """

@@ -11,10 +11,10 @@ again. So the application is looked at first:
 
 | the application | |
 |---|---|
-| does not exist | refused: a name that appears later would claim our objects |
+| does not exist | rejected: a name that appears later would claim our objects |
 | no automated prune, no self-heal | fine: Argo CD only watches |
 | one of them, and other repository, path or revision than ours | rejected: two writers |
-| prune, and a tool (Helm, Kustomize, …), or only the top folder | refused: not the same objects |
+| prune, and a tool (Helm, Kustomize, …), or only the top folder | rejected: not the same objects |
 | otherwise | fine: both write the same |
 
 Deleting an application deletes all objects that have its name, except those with the option

@@ -77,7 +77,7 @@ def relation(instance: ObjectRef, child: ObjectRef) -> Relation:
 
 
 def owner_reference(owner: ObjectRef, uid: Hashable, child: ObjectRef) -> OwnerReference:
-    """Refer from a child to its owner; refuse where Kubernetes would not find the owner."""
+    """Return the owner reference of a child; raise if Kubernetes would not find the owner."""
     found = relation(owner, child)
     if not found.allows_owner:
         raise RefusedError(

@@ -243,7 +243,8 @@ def reasons(state: ClusterState, *, is_short: bool = False) -> list[str]:
     """
     Return for everything that is not ready what is wrong, where, and what to do.
 
-    Messages are complete, for a log that nobody can ask again; a terminal gets short ones.
+    Messages are complete, because a log is read when the objects are gone. A terminal gets short
+    ones.
     """
     lines: list[str] = []
     for item in state.items:

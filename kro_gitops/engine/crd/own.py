@@ -1,7 +1,7 @@
 """
 The CRDs that this program brings along: ResourceGraphDefinition and GraphRevision.
 
-They do what kro's do: the same objects are accepted, refused, defaulted and pruned, with the same
+They do what kro's do: the same objects are accepted, rejected, defaulted and pruned, with the same
 messages, and `kubectl get` shows the same columns. So each can be installed over the other while a
 cluster changes hands, and no stored object notices. Shapes come from `engine.api`; here they get
 what only a CRD needs: rules, names, and a text for every field that `kubectl explain` shows.

@@ -57,7 +57,7 @@ def waves(needs: Needs) -> dict[str, int]:
     """
     Number names for apply (ascending) and delete (descending), from 1.
 
-    Layers are peeled from the side of the dependents: what nobody needs has the highest number.
+    Nodes without dependents have the highest number, those that they need the next lower one.
     """
     dependents = _dependents(needs)
     depth: dict[str, int] = {}

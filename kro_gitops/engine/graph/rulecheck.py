@@ -1,7 +1,7 @@
 """
 The validation rules of a definition's schema, compiled where they are written.
 
-kro leaves them to the API server, which refuses the whole CRD; an author wants to know the line.
+kro leaves them to the API server, which rejects the whole CRD; an author needs the line.
 """
 
 from collections.abc import Iterator

@@ -70,7 +70,7 @@ class LiveKnowledge:
         self.child = children.child
 
     def is_current(self, live: KubeObject, desired: KubeObject) -> bool:
-        """Return whether a child was applied as desired, and nobody took a field from us since."""
+        """Return whether a child was applied as desired and we still own all its fields."""
         return is_current(live, desired)
 
     def schema(self, _graph: Graph, instance: KubeObject) -> KubeObject:

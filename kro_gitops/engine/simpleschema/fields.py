@@ -26,7 +26,7 @@ from kro_gitops.engine.simpleschema.schema_nodes import Draft
 from kube_objects.errors import SchemaError
 from kube_objects.problems import Path, Problem, Spot
 
-MAX_DEPTH = 64  # levels of structures; ours, so that nobody's input exhausts the stack
+MAX_DEPTH = 64  # levels of structures; our own limit, so that no input exhausts the stack
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ MAX_FIELDS = 75_000  # even the shortest take more than etcd's 1.5 MiB for one o
 
 
 def structural_errors(root: Draft) -> Iterator[Problem]:
-    """Yield what would be refused, each once however often its type is used."""
+    """Yield the violations of structural schema rules; those of a shared type once."""
     if root.depth > MAX_DEPTH:
         summary = f"after types are expanded, the schema is deeper than {MAX_DEPTH} levels"
         yield Problem("schema-too-deep", summary, Spot(root.path))

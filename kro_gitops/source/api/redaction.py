@@ -39,7 +39,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     # ssh://git@host: a user alone is no secret there, and people need to see it.
     (re.compile(r"(?<![sS][sS][hH])://[^\s/?#]{1,1024}@"), f"://{MASK}@"),
     (re.compile(r"://[^\s/?#:@]{0,256}:[^\s/?#]{0,1024}@"), f"://{MASK}@"),
-    # A password with a slash that nobody encoded; a port is none.
+    # A password with a slash that is not encoded; a port is none.
     (re.compile(r"://[^\s/?#:@]{1,256}:(?!\d{1,5}[/?#\s])[^\s]{1,512}@"), f"://{MASK}@"),
     (
         re.compile(

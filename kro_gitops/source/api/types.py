@@ -79,7 +79,7 @@ class NotificationEvent(StrEnum):
     DEGRADED = "Degraded"  # applied, but broken or not ready in time
     FAILED = "Failed"  # something could not be applied
     FETCH_FAILED = "FetchFailed"
-    UNVERIFIED = "Unverified"  # a signature is missing, or nobody trusts it
+    UNVERIFIED = "Unverified"  # a signature is missing or not trusted
     PRUNE_BLOCKED = "PruneBlocked"
     FOREIGN_OWNER = "ForeignOwner"
     CONFLICT = "Conflict"

@@ -247,7 +247,7 @@ class SourceDeletion:
 
 def was_lost(last: KubeObject) -> bool:
     """
-    Return True if a source that is gone went in spite of our finalizer, by its last state.
+    Return True if a source was removed despite our finalizer, by its last state.
 
     A deletion that began before the finalizer was there may remove the source at once, though the
     API server accepted the finalizer meanwhile (kubernetes/kubernetes#77988).

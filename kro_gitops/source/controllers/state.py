@@ -163,7 +163,7 @@ class SourceStore:
         self._default_account = default_account
         self._states: dict[str, SourceState] = {}
         self._triggers: dict[str, Trigger] = {}
-        self.lost: set[str] = set()  # sources that were removed in spite of our finalizer
+        self.lost: set[str] = set()  # sources that were removed despite our finalizer
 
     def __iter__(self) -> Iterator[SourceState]:
         return iter(tuple(self._states.values()))

@@ -74,7 +74,7 @@ def _http(remote: Remote, address: Address, pins: tuple[Pin, ...], folder: Path)
         # For this server alone, though git follows to no other anyway.
         host = f"[{address.host}]" if ":" in address.host else address.host
         found[f"http.{address.scheme}://{host}:{address.port}/.extraHeader"] = header
-        # Refused, git asks for a name and tries again; with any answer it then passes on what
+        # Rejected, git asks for a name and tries again; with any answer it then passes on what
         # the server says, and the header is sent all the same.
         asked["GIT_ASKPASS"] = "echo"
     files = {

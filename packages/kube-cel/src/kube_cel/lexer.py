@@ -117,7 +117,7 @@ def tokenize(text: str) -> tuple[Tokens, list[Issue]]:
 
 Value = bool | int | float | str | bytes | None
 
-_MAX_DIGITS = 20  # of the largest 64-bit number; more need not be converted to be refused
+_MAX_DIGITS = 20  # of the largest 64-bit number; longer ones are rejected without conversion
 
 _ESCAPE_SEQUENCE = re.compile(
     r"\\(?:[xX](?P<byte>[0-9a-fA-F]{2})|u(?P<short>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{8})"

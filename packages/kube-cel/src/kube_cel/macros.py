@@ -43,7 +43,7 @@ class _Loop:
     variables: int = 1
     complaint: str = "argument must be a simple name"
     keeps_accumulator: bool = True
-    takes_dot: bool = True  # `.x` is a name, too, but one that nobody can read
+    takes_dot: bool = True  # `.x` is a name, too, but one that cannot be read
 
     def __call__(self, call: Call) -> Expansion:
         if call.target is None:

@@ -53,7 +53,7 @@ def no_such_overload(function: str = "", *arguments: Any) -> EvaluationError:
     """
     Return the error for a call without a matching signature.
 
-    cel-go says a bare `no such overload` where a function itself refuses its arguments, and
+    cel-go says a bare `no such overload` where a function itself rejects its arguments, and
     `no such overload: getFullYear(string)` where none is found; pass the name for the latter.
     """
     if not function:

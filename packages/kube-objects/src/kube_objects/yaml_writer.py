@@ -3,7 +3,7 @@ JSON data → YAML text that people like to read.
 
 Block style, keys in the order given, quotes only where some YAML parser would take the word for
 something else: the rules of YAML 1.1, of 1.2 and of Kubernetes' dialect are all respected, so
-the text means the same to everybody. Texts of several lines become `|` blocks.
+the text means the same to every parser. Texts of several lines become `|` blocks.
 
 A comment can be put at the end of the line on which the value at a path begins.
 """

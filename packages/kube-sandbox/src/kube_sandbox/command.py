@@ -137,7 +137,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
         try:
             loop.add_reader(sys.stdin, ended.set)
         except PermissionError:
-            ended.set()  # a file or /dev/null, which nobody holds open: it has ended already
+            ended.set()  # a file or /dev/null: no parent keeps it open
     # Last, because the reader may send a signal or close standard input at once.
     sys.stdout.write(f"{kubeconfig}\n")
     sys.stdout.flush()

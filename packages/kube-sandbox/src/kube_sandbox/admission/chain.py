@@ -59,8 +59,8 @@ class AdmissionChain:
         self._last = self._plugins.get(LAST, ())
 
     def create(self, served: Served, namespace: str, obj: KubeObject, user: UserInfo) -> None:
-        """Reject what cannot be made where it is to be, or grants more than its author has."""
-        # Refuse a new object of a custom kind that goes.
+        """Raise if an object cannot be created in its namespace, or grants too many rights."""
+        # Reject a new object of a custom kind that is being deleted.
         if served.is_custom and "create" not in served.verbs:
             name = obj["metadata"].get("name", "")
             why = "create not allowed while custom resource definition is terminating"

@@ -123,7 +123,7 @@ class ValidatingAdmissionPolicies:
     def _decisions(
         self, bound: _Bound, binding: KubeObject, attributes: AdmissionAttributes
     ) -> Iterator[tuple[Decision, bool]]:
-        """Return what speaks against a write, and whether it is a flaw of the binding."""
+        """Return the violations of a write, and whether the binding itself is invalid."""
         try:
             found = list(self._params(bound.policy, binding, attributes))
         except _UnusableBindingError as violation:

@@ -21,7 +21,7 @@ from kube_sandbox.authentication.user_info import UserInfo
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationResult:
-    """Whose a token is and for which audiences; or why it is nobody's."""
+    """The user and the audiences of a token, or why it is invalid."""
 
     asker: UserInfo | None = None
     audiences: Sequence[str] = ()

@@ -1,7 +1,7 @@
 """
 The keys of a server on loopback: an authority of its own, its certificate, and what signs tokens.
 
-Clients send tokens only over TLS, so even a server that nobody else reaches has a certificate. All
+Clients send tokens only over TLS, so even a server on loopback has a certificate. All
 of it is kept in a folder that only its owner can read. The authority outlives many certificates:
 a kubeconfig stays good while the server's certificate is renewed. Until when everything is good
 stands beside it, so that a start need not read certificates.

@@ -27,7 +27,7 @@ _EVERYTHING: tuple[Rule, ...] = (
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
-# What the garbage collector changes of an object is nobody's grant.
+# Fields that the garbage collector changes grant no rights.
 _MAINTENANCE_FIELDS = frozenset(("ownerReferences", "finalizers", "managedFields"))
 _RULE_FIELD_NAMES = (
     ("apiGroups", "APIGroups"),

@@ -189,7 +189,7 @@ def forbidden(user: UserInfo, attributes: Attributes, reason: str) -> StatusErro
             scope = f"in the namespace {quote(attributes.namespace)}"
         what = f"resource {quote(attributes.parted_resource)}"
         text = f"{who} {what} in API group {quote(attributes.group)} {scope}"
-    # Nobody shall take it for HTML.
+    # It must not be read as HTML.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = f"{text}: {reason}" if reason else text
     return api_errors.forbidden(attributes.group, attributes.resource, attributes.name, text)

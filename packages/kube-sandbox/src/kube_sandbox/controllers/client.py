@@ -111,7 +111,7 @@ class StoreClient:
         self._writer.patch(self._write_request(by, bucket, obj["metadata"], "status"), changed)
 
     def bind(self, pod: KubeObject, node: str) -> None:
-        """Place a pod on a node; nobody is recorded to have done it."""
+        """Bind a pod to a node; no field manager is recorded."""
         write_request = self._write_request("", "pods", pod["metadata"])
         live = self._live(write_request)
         _check_uid("pods", pod, live)

@@ -115,7 +115,7 @@ class CRDController:
                 self._ending.discard(end_name)
                 self._write(conditions.terminated(end_crd, now))
         else:
-            # Read only if it comes to that: a definition whose names are accepted asks nobody.
+            # Read only if it comes to that: a definition whose names are accepted needs no read.
             others = (orjson.loads(each.value) for each in self._stored.store.list(BUCKET))
             following = conditions.next_status(crd, others, self._clock())
             if following is not None:
@@ -178,7 +178,7 @@ class CRDController:
 
 
 def delete_definition(crd: KubeObject, now: datetime) -> bool:
-    """Begin to delete a definition; changes it, and says whether it stays for a while."""
+    """Begin to delete a definition: change it, and return whether a finalizer keeps it."""
     if "deletionTimestamp" in crd["metadata"]:
         return bool(crd["metadata"].get("finalizers"))
     marked = conditions.deleted(crd, now)

@@ -1,5 +1,5 @@
 """
-Runs garbage collection, the end of namespaces and pretended workloads as the store changes.
+Runs garbage collection, the deletion of namespaces and simulated workloads.
 
 The store tells of each change while a request is still being answered, so nothing is done then:
 what is to be looked at is noted, and `run` does it later, between requests. Whatever is done goes
@@ -52,13 +52,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ControllerManagerOptions:
-    """What is looked after: pretended workloads only with settings."""
+    """The controllers that run; workloads are simulated only with settings."""
 
     places: Places
     namespaced: Callable[[], Iterable[str]]  # the buckets whose objects are in namespaces
     workloads: Settings | None = None
     authority: str = ""  # the CA's certificate, for new namespaces; without it they stay empty
-    left_alone: frozenset[str] = frozenset()  # buckets whose workloads are not looked after
+    left_alone: frozenset[str] = frozenset()  # buckets without a workload controller
 
 
 class ControllerManager:

@@ -28,7 +28,7 @@ _MANAGER = "kube-controller-manager"
 
 
 def delete_namespace(namespace: KubeObject, now: datetime) -> bool:
-    """Begin to delete a namespace; changes it, and says whether it stays for a while."""
+    """Begin to delete a namespace: change it, and return whether a finalizer keeps it."""
     metadata = namespace["metadata"]
     if "deletionTimestamp" not in metadata:
         metadata["deletionTimestamp"] = format_time(now)

@@ -1,5 +1,5 @@
 """
-What is to be looked at: now, at some time, and again after it was refused.
+A workqueue: keys that are due now, later, or again after a rejected write.
 
 It stores keys only, and has no clock. A key is due at one time, the earliest that was added; its
 reconcile then returns when it is due next. A rejected write is retried after a delay that doubles
@@ -61,11 +61,11 @@ class WorkQueue:
         return (self._due[0][0] - now).total_seconds() if self._due else None
 
     def refused(self, key: Key) -> float:
-        """Return in how many seconds to try again what was refused once more."""
+        """Return the delay in seconds after another rejected write."""
         before = self._refusals.get(key, 0)
         self._refusals[key] = before + 1
         return min(_SHORTEST * (1 << min(before, 10)), _LONGEST)
 
     def succeeded(self, key: Key) -> None:
-        """Forget that something was refused."""
+        """Reset the delay of a key."""
         self._refusals.pop(key, None)

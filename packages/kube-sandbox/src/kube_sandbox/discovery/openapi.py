@@ -70,7 +70,7 @@ class OpenAPIDocuments:
     ) -> Document | None:
         """Return the document of a path such as `apis/apps/v1`, or `None`.
 
-        `wanted` is the hash in the address, `etag` the version that the asker already has.
+        `wanted` is the hash in the path, `etag` the version that the client already has.
         """
         kinds = self._custom().get(path)
         if path in _PARTS or (kinds is None and path not in _index()):

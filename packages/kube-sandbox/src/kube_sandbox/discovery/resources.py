@@ -256,7 +256,7 @@ def _verbs(served: Served) -> tuple[str, ...]:
 def _is_aggregated_wanted(accept: str, path: str) -> bool:
     """Say in which of the two ways to answer; raise if neither will do."""
     has_both = path in ("/api", "/apis")
-    # Read what is accepted, the most wanted first.
+    # Parse the accepted media types, the preferred one first.
     clauses_accept = accept or JSON
     found = []
     for clause in clauses_accept.split(","):

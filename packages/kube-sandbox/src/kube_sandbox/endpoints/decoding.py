@@ -168,7 +168,7 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
     found["apiVersion"], found["kind"] = served.kind.api_version, served.kind.kind
     metadata = obj.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") == []:
-        found.setdefault("metadata", {})["managedFields"] = []  # nobody is to own anything
+        found.setdefault("metadata", {})["managedFields"] = []  # no field has an owner
     return found, unknown
 
 
@@ -294,7 +294,7 @@ def _invalid_patch(shown: str, why: str) -> api_errors.StatusError:
 
 
 def _printed(patch: Any) -> str:
-    """Print what is left of a strategic merge patch when its directives are carried out."""
+    """Format a strategic merge patch after its directives were applied."""
     return format_value(_without_directives(patch))
 
 

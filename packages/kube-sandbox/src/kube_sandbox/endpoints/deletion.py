@@ -58,7 +58,7 @@ _ORPHANED_PODS_WARNING = (
 _FINISHED_PODS = frozenset(("Succeeded", "Failed"))
 _POD_GRACE = 30
 
-# What a kind does itself when it is to be deleted: changes the object, and says whether it stays.
+# The deletion of a kind: changes the object, and returns whether a finalizer keeps it.
 MarkDeleted = Callable[[KubeObject, datetime], bool]
 
 

@@ -122,7 +122,7 @@ class APIHandler:
         with _deprecated(served):
             if served.is_custom:
                 call = replace(call, method="GET") if call.method == "HEAD" else call
-                # Refuse what no verb is, in the words that custom kinds have.
+                # Reject unknown verbs with the message that custom kinds have.
                 method = call.method
                 if method in ("PUT", "PATCH") and not target.name:
                     raise api_errors.bad_request("name must be provided")

@@ -30,17 +30,17 @@ class Stream(Protocol):
         """Return the next lines as soon as there are any; nothing when it is over."""
 
     def close(self) -> None:
-        """Hear that nobody listens any more."""
+        """Release the stream when its client is gone."""
 
 
 class Service(Protocol):
     """What answers requests."""
 
     def authenticate(self, headers: Mapping[str, str]) -> None:
-        """Raise a `StatusError` if requests with these headers are answered for nobody."""
+        """Raise a `StatusError` if the headers have no valid credentials."""
 
     def answer(self, call: HTTPRequest) -> Response | Stream:
-        """Answer a request; what it refuses it raises as a `StatusError`."""
+        """Answer a request, or raise a `StatusError`."""
 
     async def reached(self, version: int) -> None:
         """Return when a version is there, or when it was waited for long enough."""

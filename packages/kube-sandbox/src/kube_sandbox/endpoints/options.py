@@ -1,5 +1,5 @@
 """
-The parameters of requests: read, and refused with the API server's words if they make no sense.
+Parses the parameters of requests; invalid ones have the API server's messages.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go
 ValidateDeleteOptions, ValidateCreateOptions, ValidatePatchOptions, ValidateFieldManager,
@@ -47,7 +47,7 @@ class WriteOptions:
     manager: str = ""
     force: bool = False
     dry_run: bool = False
-    validation: str = "Warn"  # what becomes of fields nobody knows: Ignore, Warn or Strict
+    validation: str = "Warn"  # the handling of unknown fields: Ignore, Warn or Strict
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class _MalformedError(Exception):
 
 
 def decoded(body: bytes) -> KubeObject:
-    """Read a body; reject one that is malformed or of a kind nobody knows."""
+    """Decode a body; raise if it is malformed or of an unknown kind."""
     try:
         # Take apart what is around every object: its kind, and its content.
         if not body.startswith(_MAGIC):

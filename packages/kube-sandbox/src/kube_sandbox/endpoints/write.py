@@ -126,7 +126,7 @@ class Writer:
         """
         Change an object that must be there; `change` gets a copy of its own.
 
-        A strategic merge patch is given too, since refusals show it.
+        A strategic merge patch is passed too, because error messages show it.
         """
         live = self.stored.find(write_request.served, write_request.namespace, write_request.name)
         if live is None:
@@ -278,7 +278,7 @@ class Writer:
             self.stored.remove(served, live, dry_run=write_request.options.dry_run)
             return Written(new)
         if not write_request.options.dry_run:
-            metadata.pop("selfLink", None)  # nobody stores it
+            metadata.pop("selfLink", None)  # it is never stored
         if new == live and self.stored.is_shown(served, live):
             return Written(live)
         stored = self.stored.save(served, new, live, dry_run=write_request.options.dry_run)

@@ -300,7 +300,7 @@ class _Connection(asyncio.Protocol):
         self._note_state()
 
     def _check_awaited(self) -> None:
-        """Ask for the body of a request, or refuse it."""
+        """Request the body with 100 Continue, or reject it."""
         head = self._requests.head
         if head is None:
             return

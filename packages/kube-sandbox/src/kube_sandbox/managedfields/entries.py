@@ -42,7 +42,7 @@ class Managed:
 
 
 def empty_managed() -> Managed:
-    """Return that nobody owns anything."""
+    """Return the state without any owner."""
     return Managed({}, {}, {})
 
 

@@ -269,7 +269,7 @@ def _parsed(fields: dict[str, Any]) -> FieldSet | None:
         if key == SELF:
             found[SELF] = {}
             continue
-        # A step as it is written here, or `None` if nobody knows what it is.
+        # A path element as stored here, or `None` if it is unknown.
         if len(key) < 2:
             raise MalformedFieldsError("key must be 2 characters long:")
         if key[1] != ":":

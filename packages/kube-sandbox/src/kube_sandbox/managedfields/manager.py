@@ -54,7 +54,7 @@ _UNKNOWN = "unknown"
 
 _METADATA = ("name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName")
 _COUNTERS = ("generation", "managedFields", "resourceVersion")
-# Nobody owns what names an object, or what only the server sets.
+# The identity of an object and fields that only the server sets have no owner.
 _STRIPPED_FIELDS = fieldset.of_names(
     (
         ("apiVersion",),

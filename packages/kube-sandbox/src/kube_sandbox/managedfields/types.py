@@ -78,7 +78,7 @@ class _Source:
     """A part of a schema that is yet to be read."""
 
     schema: Schema
-    preserves: bool = False  # what nobody described is kept, here or further up
+    preserves: bool = False  # unknown fields are kept, here or at a parent
     is_custom: bool = True
     is_root: bool = False
 

@@ -182,7 +182,7 @@ def _take_from_others(
 
 
 def _pruned(setting: UpdateContext, new: KubeObject, owners: Owners, last: Owned) -> KubeObject:
-    """Take out what was applied last time, is not now, and is nobody else's."""
+    """Remove the fields that were applied before, are not now, and have no other owner."""
     # What is still applied stays, so most of the time there is nothing to look for.
     is_same_version = last.version == setting.version
     if is_same_version and fieldset.includes(owners[setting.me].fields, last.fields):

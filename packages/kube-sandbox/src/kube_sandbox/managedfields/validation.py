@@ -79,7 +79,7 @@ def _find_errors(value: Any, atom: Atom, may_repeat: bool) -> _Wrong:
         for key, child in value.items():
             map_atom = kind.fields.get(key) or kind.element
             if map_atom is None:
-                # Nothing else is looked at once something is met that nobody knows.
+                # Validation stops at the first unknown element.
                 return [*found, (f".{key}", "field not declared in schema")]
             found += [
                 (f".{key}{path}", text) for path, text in _find_errors(child, map_atom, may_repeat)

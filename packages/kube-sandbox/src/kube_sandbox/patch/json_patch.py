@@ -49,7 +49,7 @@ _TYPES = {
 
 
 class PatchRejectedError(StatusError):
-    """A patch does not fit; unlike other refusals its Status has details, though empty ones."""
+    """A patch does not apply; only its Status has details, which are empty."""
 
     def __init__(self) -> None:
         text = "the server rejected our request due to an error in our request"
@@ -76,7 +76,7 @@ def operations_of(body: Any, *, checked: bool) -> tuple[list[dict[str, Any]], li
     Return the operations of a decoded body, and what strict decoding says about them.
 
     `checked` stands for fieldValidation Strict and Warn, under which a body is decoded twice and
-    the first decoder words the refusals.
+    the messages are those of the first decoder.
     """
     if body is None:
         return [], []

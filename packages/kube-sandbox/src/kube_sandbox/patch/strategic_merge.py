@@ -259,7 +259,7 @@ def _set_order(found: dict[str, Any], rest: dict[str, Any], written: str, schema
     key = _merge_key(field)
     patch: Items | None = rest.get(name)
     original: Items | None = found.get(name)
-    # Refuse an order that does not have the patch's own items in their order.
+    # Reject an order that contradicts the order of the patch's own items.
     order_patch = patch or []
     if order_patch and order:
         if key and (

@@ -65,7 +65,7 @@ class Strategy(Protocol):
         """Return what its author should know though it is accepted."""
 
     def reset_fields(self, subresource: str) -> Fields:
-        """Return the fields that a write does not reach: they are nobody's by it."""
+        """Return the fields that a write cannot change: its manager does not own them."""
 
     @property
     def creates_on_update(self) -> bool:

@@ -1,5 +1,5 @@
 """
-The store on disk: every change is a row in an SQLite file before anybody hears of it.
+The store on disk: every change is a row in an SQLite file before it is visible.
 
 What an answer has acknowledged survives the end of the process, however it ends: the row is in the
 operating system's hands by then, if not yet on the platter. SQLite's write-ahead log with
@@ -136,7 +136,7 @@ class Journal:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Write many changes at once: all of them or none. Nobody may have been answered yet."""
+        """Write many changes in one transaction, before any response about them is sent."""
         with store_error(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -158,7 +158,7 @@ class Journal:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._undo()
-            # The file is longer than it should be, which harms nobody.
+            # The file is longer than necessary, which does no harm.
             log.warning("could not compact", extra={"file": str(self.path), "error": error})
         else:
             self._superseded.clear()

@@ -34,7 +34,7 @@ _FAST = ("journal_mode = OFF", "synchronous = OFF")
 
 
 def write(store: Store, path: Path) -> None:
-    """Write a store's objects to a file, which is replaced as a whole; nobody may have it open."""
+    """Write a store's objects to a file, which is replaced and must not be open elsewhere."""
     path = path.resolve()
     with _locked(path):
         _replace(store, path)
@@ -49,7 +49,7 @@ def read(path: Path, history: History | None = None) -> Store:
 def save(store: Path, path: Path) -> Store:
     """Write what a store on disk holds to a snapshot, and return it; others may use the store."""
     found = _read(store)
-    # Refuse to write over what is no snapshot: a name is easily mistyped.
+    # Overwrite snapshots only: a name is easily mistyped.
     try:
         _check_is_snapshot(path)
     except StoreError as error:
@@ -65,7 +65,7 @@ def save(store: Path, path: Path) -> Store:
 
 def restore(snapshot: Path, path: Path, *, replace: bool = False) -> Store:
     """
-    Put what a snapshot holds in the place of a store that nobody has open, and return it.
+    Replace a store that no process has open with a snapshot, and return it.
 
     A store that has something in it is rejected, unless it is to be replaced.
     """
@@ -124,7 +124,7 @@ def _check_is_snapshot(path: Path) -> None:
             return
     connection = connect_to_read(path)
     try:
-        # Nobody loses a cluster for a snapshot of another.
+        # The store of a server is not overwritten with a snapshot.
         if is_used(connection):
             raise StoreError(path, "it is the store of a folder")
     finally:

@@ -43,7 +43,7 @@ class Recorder(Protocol):
         """Keep a change for good, or raise: then it does not happen."""
 
     def forget(self, version: int, superseded: Sequence[int]) -> None:
-        """Drop the records of these versions; nobody asks for anything before `version`."""
+        """Drop the records of these versions; nothing before `version` is requested again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Store:
         return _register(self._watchers.setdefault(bucket, {}), listener)
 
     def record(self, recorder: Recorder | None) -> None:
-        """Have changes kept by a recorder from now on; it may refuse them."""
+        """Pass changes to a recorder from now on; it may raise."""
         self._recorder = recorder
 
     def since(self, bucket: str, version: int) -> Sequence[Change]:
@@ -176,7 +176,7 @@ class Store:
             self._recorder.forget(version, _superseded(gone))
 
     def fork(self) -> "Store":
-        """Return a copy that goes its own way; the records are shared, nobody listens to it."""
+        """Return an independent copy without listeners; the records are shared."""
         twin = Store(self._history, self.version)
         twin.oldest, twin._origin = self.oldest, self._origin
         twin._replaced = self._replaced
@@ -208,7 +208,7 @@ class Store:
             self._recorder.append(change)
         self._apply(change)
         self._untold.append(change)
-        # A listener may write. Its change waits until all have heard of this one.
+        # A listener may write. Its change waits until all listeners were called.
         if not self._is_telling:
             self._is_telling = True
             try:

@@ -216,7 +216,7 @@ class Watch:
 
 
 def _event(change: Change, has: Callable[[Record | None], bool]) -> Event | None:
-    """Return what a watcher hears of a change: objects come and go as they match."""
+    """Return the event of a change for a watch: objects are added and deleted as they match."""
     is_there = change.type is not ChangeType.DELETED and has(change.record)
     was_there = has(change.before)
     if is_there:

@@ -55,5 +55,5 @@ def restricted_to(found: Amounts, names: Container[str]) -> dict[str, Amount]:
 
 
 def listed(found: Amounts) -> str:
-    """Write amounts as refusals do: `pods=1,requests.cpu=500m`."""
+    """Format amounts as in messages: `pods=1,requests.cpu=500m`."""
     return ",".join(f"{name}={text}" for name, text in texts(found).items())

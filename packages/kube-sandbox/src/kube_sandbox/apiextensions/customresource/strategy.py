@@ -315,7 +315,7 @@ class CustomStrategy:
         """
         Return the errors that were forgiven when an update was validated last, if it was this one.
 
-        They are warnings to its author also if the update was refused for other reasons.
+        They are warnings to its author also if the update is rejected for other reasons.
         """
         found, self._forgiven = self._forgiven, None
         return found[1] if found is not None and found[0] is obj else []

@@ -263,7 +263,7 @@ _DEFINITION = Struct(
 
 
 def empty_status() -> KubeObject:
-    """Return the status of a definition nobody has looked at."""
+    """Return the status of a definition before its first reconcile."""
     return _STATUS.read({}, DecodePosition())
 
 

@@ -23,7 +23,7 @@ class RelatedBucket:
     """
     Objects of a bucket that a controller looks at.
 
-    `wishes`: what an object that is looked after looks for; one that fulfils a wish is seen.
+    `wishes`: the keys that a controlled object reads by; an object with such a key is read.
     `ties`: what those of the bucket have.
     """
 

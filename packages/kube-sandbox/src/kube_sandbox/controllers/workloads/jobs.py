@@ -254,7 +254,7 @@ class _JobSync:
         return Plan(steps, soonest(self._left or None))
 
     def _managed(self) -> tuple[list[Step], list[KubeObject], int]:
-        """Return the steps to as many pods as wanted; what is left of them; how many are made."""
+        """Return the steps to the desired pods, the pods that stay, and the number created."""
         ordered = sorted(self._active, key=deletion_rank)
         found: list[KubeObject] = []
         if job_pods.is_indexed(self.job):

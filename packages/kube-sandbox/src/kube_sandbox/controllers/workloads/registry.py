@@ -21,7 +21,7 @@ from kube_sandbox.controllers.workloads.plan_steps import Controller
 
 
 def controllers() -> Mapping[str, Controller]:
-    """Return the controllers of workloads; namespaces are looked after apart from them."""
+    """Return the controllers of workloads; namespaces have a controller of their own."""
     every = (
         cron_jobs.CONTROLLER,
         daemon_sets.CONTROLLER,

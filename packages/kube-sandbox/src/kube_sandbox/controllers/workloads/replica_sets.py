@@ -61,7 +61,7 @@ def plan(replica_set: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
         "readyReplicas": sum(map(is_ready, active)),
         "availableReplicas": sum(each == 0.0 for each in waits),
     }
-    # That pods cannot be created is shown from the first refusal until all are there.
+    # ReplicaFailure is shown from the first rejected Pod until all exist.
     found = list((replica_set.get("status") or {}).get("conditions") or ())
     others = [each for each in found if each["type"] != FAILURE]
     if moment.refusal and len(others) == len(found):

@@ -79,13 +79,13 @@ class ServiceAllocations:
         return None
 
     def port_error(self, port: int, taken: set[int], dry_run: bool = False) -> str:
-        """Say why a node port cannot be had; empty if it can. A dry run knows no range."""
+        """Return why a node port cannot be allocated, or nothing; a dry-run ignores the range."""
         if not dry_run and not FIRST_PORT <= port <= LAST_PORT:
             return _OUT_OF_PORTS
         return ALLOCATED if self.has_port(port) or port in taken else ""
 
     def address_error(self, address: str, dry_run: bool = False) -> str:
-        """Say why an address cannot be had; empty if it can. A dry run knows only the range."""
+        """Return why an address cannot be allocated, or nothing; a dry-run checks the range."""
         ip = ipaddress.ip_address(address)
         if ip not in RANGE or ip in (RANGE.network_address, RANGE.broadcast_address):
             return (
