@@ -71,16 +71,12 @@ class Parser(argparse.ArgumentParser):
         """Parse a whole command line; an option that the verb does not have gets a suggestion."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            parser = self._parser_of(getattr(parsed, "verb", None))
+            parser: argparse.ArgumentParser = self
+            for action in self._actions:
+                if isinstance(action, argparse._SubParsersAction):
+                    parser = action.choices[parsed.verb]
             parser.error(unrecognized(unknown, parser._option_string_actions))
         return parsed
-
-    def _parser_of(self, verb: str | None) -> argparse.ArgumentParser:
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction) and verb in action.choices:
-                found: argparse.ArgumentParser = action.choices[verb]
-                return found
-        return self
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
