@@ -18,6 +18,7 @@ from typing import Any
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster, Identity, MergePatch, Selection
+from kro_gitops.metadata import SOURCE
 from kro_gitops.source.api.resources import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.following.objects import RBAC
@@ -29,7 +30,9 @@ CLUSTER_ROLE_BINDING = Kind(RBAC, "v1", "ClusterRoleBinding")
 ROLE_BINDING = Kind(RBAC, "v1", "RoleBinding")
 NAME = "${schema.metadata.name}"
 DEPLOYER = "deployer"
-TARGET = "target"  # a ConfigMap that exists in every namespace that is not A's
+TARGET = "target"  # ConfigMaps that exist in every namespace that is not A's
+TARGETS = (TARGET, *(f"{TARGET}-{by}-{n}" for by in ("git", "kubectl") for n in range(3)))
+FOLDERS = ("apps", "kinds")  # of A's repository
 LOGIN = "login"  # a Secret, likewise
 SYSTEM = "kube-system"
 OPEN: Mapping[str, Flag] = {
@@ -43,10 +46,16 @@ OPEN: Mapping[str, Flag] = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Objects that would give A more than it has; `objects` gets the name of the loot."""
+    """
+    Objects that would give A more than it has; `objects` gets the name of the loot.
+
+    Each `folder` of the repository has a source of its own: instances whose definition stands
+    beside them are not applied before it is.
+    """
 
     name: str
     objects: Callable[["Stage", str], Iterable[KubeObject]]
+    folder: str = "apps"
 
 
 @dataclass(slots=True)
@@ -76,7 +85,8 @@ class Stage:
         victim, platform = await world.another_namespace(), await world.another_namespace()
         stage = cls(world, victim, platform, has_default_account)
         for namespace in stage.foreign:
-            await world.create(placed(config_map(TARGET, kept="yes"), namespace))
+            for name in TARGETS:
+                await world.create(placed(config_map(name, kept="yes"), namespace))
             token = base64.b64encode(stage.canary.encode()).decode()
             metadata = {"name": LOGIN, "labels": {"app": LOGIN}}
             body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
@@ -102,9 +112,12 @@ class Stage:
             await world.settled(made)
             stage.given[name] = await world.get(made)
         for namespace in stage.foreign:
-            for kind, name in ((CONFIG_MAP, TARGET), (SECRET, LOGIN)):
+            for kind, name in (*((CONFIG_MAP, each) for each in TARGETS), (SECRET, LOGIN)):
                 ref = ObjectRef(kind, namespace, name)
                 stage.before[ref] = await world.get(ref)
+        for name, instance in stage.given.items():  # and the children of others
+            ref = ObjectRef(CONFIG_MAP, instance["metadata"]["namespace"], name)
+            stage.before[ref] = await world.get(ref)
         return stage
 
     # What A does
@@ -114,15 +127,21 @@ class Stage:
         world, files = self.world, {}
         for number, attempt in enumerate(by_git):
             for part, obj in enumerate(attempt.objects(self, f"loot-git-{number}")):
-                files[f"{number}-{part}.yaml"] = obj
+                files[f"{attempt.folder}/{number}-{part}.yaml"] = obj
         world.commit(files)
-        await world.create(self.source("apps", serviceAccountName=DEPLOYER))
-        await world.reported("Ready", "False", name="apps", within=60.0)
+        for name in FOLDERS:
+            await world.create(self.source(name, paths=[name], serviceAccountName=DEPLOYER))
+        for name in FOLDERS:
+            await world.reported("Ready", "False", name=name, within=60.0)
         for number, attempt in enumerate(by_kubectl):
             for obj in attempt.objects(self, f"loot-kubectl-{number}"):
                 await self.as_tenant(partial(_create, obj))
         await self.settle()
-        return len(await self.instances())
+        found = await self.instances()
+        by_source = [obj for obj in found if SOURCE in obj["metadata"].get("annotations", {})]
+        kinds = {obj["kind"] for obj in by_source if "-git-" in obj["metadata"]["name"]}
+        assert kinds == set(KINDS), f"attempts by git are held for another reason: only {kinds}"
+        return len(found)
 
     async def as_tenant(self, act: Callable[[Cluster], Awaitable[object]]) -> None:
         """Do something as the user tenant-a; what the API server rejects is held already."""
@@ -157,10 +176,11 @@ class Stage:
         await asyncio.sleep(3.0)  # nothing is expected to happen: so there is nothing to wait for
 
     async def orphan(self) -> None:
-        """Delete A's source, and have its instances stay."""
-        ref = self.world.source_ref("apps")
-        await self.world.cluster.patch(ref, MergePatch({"spec": {"deletionPolicy": "Orphan"}}))
-        await self.world.delete(ref)
+        """Delete A's sources, and have their instances stay."""
+        for name in FOLDERS:
+            ref = self.world.source_ref(name)
+            await self.world.cluster.patch(ref, MergePatch({"spec": {"deletionPolicy": "Orphan"}}))
+            await self.world.delete(ref)
 
     # What must not come of it
 

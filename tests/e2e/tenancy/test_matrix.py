@@ -16,7 +16,7 @@ import pytest
 from tests.connection import connect
 from tests.e2e.following.world import Git
 from tests.e2e.scenarios.controllers import OURS, Controller, Flag, start_controller
-from tests.e2e.tenancy.attempts import EDITS, GIT, KUBECTL
+from tests.e2e.tenancy.attempts import EDITS, GIT, KUBECTL, LAST
 from tests.e2e.tenancy.stage import DEPLOYER, OPEN, Stage
 from tools.cluster.plane import Plane
 
@@ -49,7 +49,8 @@ async def test_no_attempt_succeeds(
                 flags["watch_namespaces"] = stage.platform
             controller = await start(own_plane.kubeconfig, **flags)
             rows = [f"{planted} objects planted, controller restarted"]
-            for name, edit in (("nothing else", None), *EDITS, ("source orphaned", Stage.orphan)):
+            edits = (("nothing else", None), *EDITS, ("source orphaned", Stage.orphan), LAST)
+            for name, edit in edits:
                 if edit is not None:
                     await edit(stage)
                 await stage.wake()
