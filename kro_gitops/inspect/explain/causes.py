@@ -10,6 +10,7 @@ controllers. Nothing is taken for granted about a status.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from shlex import quote
 
 from kro_gitops.control.lease import LeaseRecord
 from kro_gitops.engine.crd.plurals import pluralize
@@ -245,11 +246,15 @@ def rejection(source: str, rejected: Sequence[ListedFailure], *steps: str) -> Ca
     if len(rejected) > _SHOWN:
         lines.append(f"and {len(rejected) - _SHOWN} more")
     files = dict.fromkeys(each.file for each in rejected if each.file)
-    commands = [
-        f"correct {file} and commit; check it: kro-gitops validate {file}" for file in files
-    ]
+    commands = [correction(file) for file in files]
     text = f"its version in git was rejected by source {source}"
     return Cause(text, tuple(lines), (*commands[:_SHOWN], *steps))
+
+
+def correction(file: str) -> str:
+    """Return the step for a file with a mistake; its name is hostile, the command is copied."""
+    path = f"./{file}" if file.startswith("-") else file
+    return f"correct {file} and commit; check it: kro-gitops validate {quote(path)}"
 
 
 def explain_command(source: KubeObject) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from kro_gitops.inspect.explain.causes import Cause, is_pinned, standstill
+from kro_gitops.inspect.explain.causes import Cause, correction, is_pinned, standstill
 from kro_gitops.inspect.explain.explanation import (
     STEPS,
     Explanation,
@@ -205,7 +205,7 @@ def _steps(case: SourceCase, causes: Sequence[Cause], worst: Sequence[Branch]) -
     source, listed = case.source, failures(case.source)
     steps = [step for cause in causes for step in cause.steps]
     files = list(dict.fromkeys(each.file for each in listed if each.file))[:_FILES]
-    steps += [f"correct {file} and commit; check it: kro-gitops validate {file}" for file in files]
+    steps += map(correction, files)
     known = advice(source, has_failures=bool(listed))
     if known and not (causes or files):
         steps.append(known)

