@@ -14,6 +14,7 @@ from shlex import quote
 
 from kro_gitops.control.lease import LeaseRecord
 from kro_gitops.engine.crd.plurals import pluralize
+from kro_gitops.engine.kinds import DEFINITION_KIND
 from kro_gitops.inspect.views.instances import (
     age,
     definition_row,
@@ -172,7 +173,10 @@ def deletion_causes(obj: KubeObject) -> Iterator[Cause]:
     """Yield the cause that a limit keeps children which the version in git does not have."""
     found = find_condition(obj, _PRUNE_BLOCKED)
     if found is not None and found.status == TRUE:
-        step = "if the deletions are meant, approve them; if not, revert the change in git"
+        ref = ObjectRef.of(obj)
+        kind = "rgd" if ref.kind == DEFINITION_KIND else ref.kind.kind.lower()
+        target = f"{kind}/{ref.name}" + (f" -n {ref.namespace}" if ref.namespace else "")
+        step = f"revert the change in git, or approve the deletions: kro-gitops approve {target}"
         text = "children that are no longer desired are kept: a limit holds their deletion"
         yield Cause(text, (first_line(condition_text(found)),), (step,))
 

@@ -156,6 +156,7 @@ CASES: dict[str, tuple[Step, Step]] = {
     "KroGitopsSourceDegraded": (has_condition("Degraded"), nothing),
     "KroGitopsPruneLimitHeld": (has_condition("PruneBlocked"), nothing),
     "KroGitopsSourceHeld": (has_condition("Suspended"), nothing),
+    "KroGitopsChildrenHeld": (lambda m: m.kro_gitops_children_held.set(13), nothing),
     "KroGitopsInstanceErrors": (
         lambda m: m.instance_reconcile_errors_total.labels(WEBAPPS),
         lambda m: m.instance_reconcile_errors_total.labels(WEBAPPS).inc(),

@@ -177,6 +177,8 @@ def test_deletions_that_a_limit_holds_are_a_cause() -> None:
     held = condition("PruneBlocked", message="13 Services would be deleted")
     (cause,) = deletion_causes({**instance(), "status": {"conditions": [held]}})
     assert cause.lines == ("13 Services would be deleted",)
+    (step,) = cause.steps
+    assert step.endswith("approve the deletions: kro-gitops approve webapp/front -n shop")
     assert not list(deletion_causes(instance()))
     good = definition({**condition("Ready"), "reason": "Ready"}, held)
     assert any("a limit holds their deletion" in each.text for each in definition_causes(good, {}))
