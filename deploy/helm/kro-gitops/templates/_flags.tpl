@@ -53,6 +53,12 @@
 {{- include "kro-gitops.flag" (list "--kro-version" $config.kroVersion) }}
 {{- include "kro-gitops.flag" (list "--adoption-policy" $config.adoptionPolicy) }}
 {{- include "kro-gitops.flag" (list "--drift-added-fields" $config.driftAddedFields) }}
+{{- include "kro-gitops.flag" (list "--drift-managers" (join "," $config.driftManagers)) }}
+{{- include "kro-gitops.flag" (list "--max-prune-count" $config.maxPruneCount) }}
+{{- include "kro-gitops.flag" (list "--max-prune-percent" $config.maxPrunePercent) }}
+{{- if $config.allowSecondController }}
+- --allow-second-controller
+{{- end }}
 {{- include "kro-gitops.flag" (list "--readiness" $config.readiness) }}
 {{- include "kro-gitops.flag" (list "--default-service-account" $config.defaultServiceAccount) }}
 {{- if $config.instancesOwnNamespaceOnly }}
