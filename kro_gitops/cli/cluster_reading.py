@@ -6,9 +6,11 @@ What a verb cannot do without raises if it cannot be read; the rest is left out 
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from kro_gitops.control.lease import LEASE_NAME
 from kro_gitops.engine.applyset import GroupKind, parse_inventory
+from kro_gitops.engine.controllers.compile_cache import CRD_KIND
 from kro_gitops.engine.kinds import DEFINITION_KIND
 from kro_gitops.engine.revision import REVISION_KIND
 from kro_gitops.errors import NotServed, UserError
@@ -27,7 +29,7 @@ from kro_gitops.kube.access_review import Permission, role_for
 from kro_gitops.kube.api import Reader, Resource, Selection
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Forbidden
-from kro_gitops.metadata import GITOPS_GROUP, INSTANCE_ID, SOURCE_NAME
+from kro_gitops.metadata import DEFINITION_NAME, GITOPS_GROUP, INSTANCE_ID, SOURCE_NAME
 from kro_gitops.source.kinds import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kro_gitops.tracking.workload_health import mapping, pod_selector
 from kube_objects.errors import RefusedError
@@ -97,6 +99,23 @@ class Reading:
                 continue  # the definition was not accepted
             found.append(Offer(resource, shorts))
         return found
+
+    async def instance_offers(self) -> list[Offer]:
+        """Return the kinds of instances, those of definitions that were deleted included."""
+        offers = await self.offers(await self.definitions())
+        known = {(each.resource.kind.group, each.resource.plural) for each in offers}
+        selection = Selection(CRD_KIND, labels=DEFINITION_NAME, metadata_only=True)
+        names: set[str] = set()
+        with suppress(Forbidden):  # then only those whose definitions exist are found
+            names = {
+                each["metadata"]["name"] for each in (await self._cluster.list(selection)).items
+            }
+        left = names - {f"{plural}.{group}" for group, plural in known}
+        for kind in await self._discovery.kinds() if left else ():
+            resource = await self._discovery.resource_of(kind)
+            if f"{resource.plural}.{kind.group}" in left:
+                offers.append(Offer(resource))
+        return offers
 
     async def all_offers(self) -> list[Offer]:
         """Return every kind that is served."""

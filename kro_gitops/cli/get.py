@@ -115,7 +115,7 @@ async def list_revisions(session: Session, args: argparse.Namespace) -> Listed:
 
 async def list_instances(session: Session, args: argparse.Namespace) -> Listed:
     """Return instances."""
-    offers = await session.reading.offers(await session.reading.definitions())
+    offers = await session.reading.instance_offers()
     chosen, name = offers, ""
     if args.name is not None:
         offer = find_offer(args.name.kind, offers)

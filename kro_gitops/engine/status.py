@@ -68,6 +68,12 @@ def not_resolved(text: str) -> Condition:
     return Condition(RESOLVED, FALSE, "ResolutionFailed", text)
 
 
+def without_definition(name: str) -> Condition:
+    """Report that an instance is not reconciled any more, because its definition was deleted."""
+    text = f"the definition {name} was deleted: this instance and its children are not reconciled"
+    return Condition(RESOLVED, UNKNOWN, "DefinitionDeleted", text)
+
+
 def not_ready(text: str) -> Condition:
     """Report that children are missing or wait."""
     return Condition(RESOURCES, FALSE, "NotReady", f"resource reconciliation failed: {text}")
@@ -154,8 +160,10 @@ def _settle_states(run: Pass) -> Iterator[tuple[str, str, bool] | None]:
                 (f"collection item {index}: {problem_text}" if is_item else problem_text),
                 True,
             )
-        elif each.missing:
-            found = f"waiting for external reference {quote(name)}: not found", False
+        elif each.missing is not None:
+            # kro's words, and which object it is.
+            what = f"{each.missing.kind.kind} {each.missing.place}"
+            found = f"waiting for external reference {quote(name)}: not found: {what}", False
         else:
             try:
                 reason = yield from run.readiness_in_slices(name)

@@ -67,6 +67,7 @@ from kro_gitops.engine.status import (
     not_resolved,
     summarize_in_slices,
     under_deletion,
+    without_definition,
 )
 from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch, WatchRequest
 from kro_gitops.errors import KroGitopsError, NotYet
@@ -244,8 +245,10 @@ class InstanceReconciler:
         if is_deleting(instance):
             return await self._deletions.reconcile(report, context, self._settings.interval)
         if served.graph is None:
-            if not served.problem:
-                return DONE  # its definition is gone: its children stay as they are
+            if not served.problem:  # its definition is gone: its children stay as they are
+                report.set(without_definition(served.definition))
+                await self._status_writer.write_conditions(report)
+                return DONE
             report.set(not_resolved(served.problem))
             self._observer.graph_resolved(report.key, served.plural, "failed")
             await self._status_writer.write_error(report)

@@ -152,7 +152,7 @@ class Pass:
         run = self.runs[step.node]
         run.observed = list(objects)
         run.desired = len(run.observed)
-        run.missing = isinstance(step, Read) and not objects
+        run.missing = step.ref if isinstance(step, Read) and not objects else None
         self._close_step(step.node, run)
 
     def unknown(self, step: Select) -> None:

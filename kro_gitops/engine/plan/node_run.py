@@ -10,7 +10,7 @@ from kro_gitops.engine.plan.evaluation import Pending
 from kro_gitops.engine.plan.placeholder import Unknown
 from kro_gitops.engine.plan.steps import Apply, NodeState
 from kube_objects.problems import Path
-from kube_objects.refs import KubeObject
+from kube_objects.refs import KubeObject, ObjectRef
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class NodeRun:
     each: Unknown | None = None  # the list of unknown length; one object stands for all
     is_unknown: bool = False  # only a cluster knows which objects exist
     failures: dict[int, str] = field(default_factory=dict)
-    missing: bool = False  # an external object that does not exist
+    missing: ObjectRef | None = None  # an external object that does not exist
     waiting: str | None = None  # why it is not ready
     has_readiness: bool = False  # `waiting` is computed
 

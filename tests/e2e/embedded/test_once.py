@@ -92,7 +92,7 @@ def test_what_never_comes_is_waited_for_until_the_time_is_up(
     assert "not ready after 20.0 s: 0/1 sources · 5 definitions · " in done.out
     (line,) = [each for each in done.out.splitlines() if ": Database data/warehouse: " in each]
     assert line.startswith("repo/instances/team-data/warehouse.yaml: Database data/warehouse: ")
-    assert line.endswith('waiting for external reference "password": not found')
+    assert 'waiting for external reference "password": not found: Secret data/' in line
 
 
 def test_without_anything_to_do_it_ends_at_once(user: User) -> None:

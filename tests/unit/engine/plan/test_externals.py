@@ -39,7 +39,7 @@ def test_a_missing_external_object_is_waited_for() -> None:
     verdict = summarize(run)
     assert verdict.condition.message == (
         "resource reconciliation failed: apply results contain errors: "
-        'waiting for external reference "input": not found'
+        'waiting for external reference "input": not found: ConfigMap town/settings'
     )
     assert verdict.state is State.IN_PROGRESS
     assert verdict.failures == ()
