@@ -87,6 +87,9 @@ SOURCE_FINALIZER = "gitops.kro.run/finalizer"
 # On a source that was suspended: why, for those who wonder.
 SUSPEND_REASON = "gitops.kro.run/suspend-reason"
 
+# On an object that a pin of its source holds: the commit.
+PINNED_TO = "gitops.kro.run/pinned"
+
 # On a source: a pin, as JSON, whose effect is to be planned; the answer is `status.plan`.
 PLAN_REQUEST = "gitops.kro.run/plan-request"
 

@@ -332,7 +332,12 @@ def approve_arguments(parser: argparse.ArgumentParser) -> None:
 
 def rollback_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `rollback`."""
-    _add_source(parser)
+    parser.add_argument(
+        "source",
+        type=source_name,
+        metavar="SOURCE",
+        help="the source: NAME or NAMESPACE/NAME; or one object of a source: KIND/NAME, rgd/NAME",
+    )
     parser.add_argument(
         "revision",
         nargs="?",

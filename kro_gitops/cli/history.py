@@ -9,7 +9,7 @@ from kro_gitops.cli.messages import say
 from kro_gitops.cli.sources import place, run_on_source
 from kro_gitops.cli.tables import Row, format_data, print_table
 from kro_gitops.inspect.views.instances import NONE, age
-from kro_gitops.inspect.views.source_history import Attempt, attempts
+from kro_gitops.inspect.views.source_history import Attempt, attempts, pinned_name, pins_of
 from kro_gitops.inspect.views.sources import short_revision
 from kro_gitops.telemetry.printable import printable
 from kube_objects.refs import KubeObject
@@ -30,6 +30,9 @@ def run(args: argparse.Namespace) -> int:
         elif listed:
             now = datetime.now(UTC)
             print_table(_HEADER, [attempt_row(attempt, now) for attempt in listed], args)
+            for pin in pins_of(source):
+                commit = printable(str(pin.get("commit"))[:12])
+                say(f"note: {printable(pinned_name(pin))} is pinned to {commit}")
         else:
             say(f"{printable(place(source))} has applied nothing yet")
         return 0

@@ -466,6 +466,9 @@ newest one that was healthy, before the one that was attempted last.
 First the controller plans what is created, changed and deleted, children included. On a terminal
 you are asked then; elsewhere a rollback that deletes, or fails in part, needs --yes.
 
+KIND/NAME or rgd/NAME pins only that object, to the newest healthy revision with another content of
+it: `kro-gitops rollback webapp/front -n shop`. The rest of its source follows git.
+
 The normal way back is `git revert`: it is reviewed, permanent and visible to all. Use a pin when
 that takes too long: new commits are ignored until the pin expires or is removed.
 """,

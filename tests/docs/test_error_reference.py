@@ -55,7 +55,7 @@ WITHOUT_EXAMPLE = {
     *("hook-weak-signature", "hook-without-token", "hook-wrong-forge", "host-not-allowed"),
     *("invalid-depends-on", "invalid-field", "invalid-pointer", "invalid-source", "invalid-wave"),
     *("kept", "later-dependency", "missing-rights", "no-matching-version", "no-such-field"),
-    *("invalid-plan-request", "no-healthy-revision", "no-plan"),
+    *("invalid-plan-request", "no-healthy-revision", "no-plan", "pinned-object-missing"),
     *("no-such-line", "no-such-revision", "not-a-commit", "not-allowed", "not-gone", "not-ready"),
     *("notification-failed", "notification-refused", "object-cycle", "object-missing"),
     *("path-not-found", "private-network", "proxy-not-for-app", "proxy-not-for-ssh"),

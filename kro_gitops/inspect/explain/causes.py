@@ -33,6 +33,7 @@ from kro_gitops.inspect.views.sources import (
     suspension,
     whole,
 )
+from kro_gitops.metadata import PINNED_TO
 from kro_gitops.tracking.health import Health, health
 from kro_gitops.tracking.workload_health import condition_text, find_condition, mapping
 from kube_objects.conditions import TRUE, parse_conditions
@@ -115,6 +116,12 @@ def source_causes(obj: KubeObject, source: KubeObject | None) -> Iterator[Cause]
         text = f"its version in git may have been rejected by source {name}"
         line = f"the status of the source omits {omitted} failures; this object may be among them"
         yield Cause(text, (line,), (explain_source,))
+    if pinned := text_at(obj, "metadata", "annotations", PINNED_TO):
+        ref = ObjectRef.of(obj)
+        at = f"-n {ref.namespace} " if ref.namespace else ""
+        undo = f"kro-gitops rollback {ref.kind.kind.lower()}/{ref.name} {at}--undo"
+        text = f"a pin of its source {name} holds it at {pinned[:12]}"
+        yield Cause(text, (), (f"let it follow git again: {undo}",))
     yield from standstill(source, f"its source {name}")
 
 

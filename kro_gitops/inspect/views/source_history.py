@@ -9,16 +9,18 @@ was healthy. That may be the running one: a revision of which a part failed neve
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from kro_gitops.errors import UserError
 from kro_gitops.inspect.views.instances import first_line, text_at
-from kro_gitops.inspect.views.sources import commit_of, short_revision, whole
+from kro_gitops.inspect.views.sources import commit_of, failures, short_revision, whole
+from kro_gitops.metadata import REVISION
 from kro_gitops.source.plan.status import HEALTHY_RESULTS
 from kro_gitops.tracking.workload_health import mapping
-from kube_objects.refs import KubeObject
+from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.times import format_time, parse_time
 
 _FULL = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
@@ -127,6 +129,41 @@ def last_healthy(source: KubeObject) -> Attempt:
     return found
 
 
+def last_healthy_of(source: KubeObject, obj: KubeObject) -> Attempt:
+    """
+    Return the newest healthy attempt with an earlier content of an object.
+
+    If the present version in git was rejected, the live one is an earlier content.
+    """
+    ref = ObjectRef.of(obj)
+    if any(each.object == str(ref) for each in failures(source)):
+        return last_healthy(source)
+    listed = attempts(source)
+    changed = text_at(obj, "metadata", "annotations", REVISION)
+    commits = [each.commit for each in listed]
+    older = listed[len(commits) - commits[::-1].index(changed) :] if changed in commits else ()
+    found = next((each for each in older if each.is_healthy), None)
+    if found is None:
+        raise UserError(
+            "no-healthy-revision",
+            f"the history has no healthy revision with another content of {ref}",
+            hint=f"{_there_are(listed)}\nname one to roll back to it all the same",
+        )
+    return found
+
+
+def pins_of(source: KubeObject) -> list[dict[str, Any]]:
+    """Return the pins of objects in the spec of a source."""
+    listed = mapping(source, "spec").get("pins")
+    return [mapping(each) for each in (listed if isinstance(listed, list) else ())]
+
+
+def pinned_name(pin: Mapping[str, Any]) -> str:
+    """Return the pinned object as people name it: `WebApp shop/front`."""
+    place = "/".join(filter(None, (text_at(pin, "namespace"), text_at(pin, "name"))))
+    return f"{text_at(pin, 'kind')} {place}"
+
+
 def named_commit(source: KubeObject, text: str) -> str:
     """Return the commit of a number or a revision; the error for an unknown one lists the rest."""
     if _NUMBER.fullmatch(text):
@@ -203,3 +240,24 @@ def pin(commit: str, reason: Reason) -> dict[str, Any]:
         "expires": expires,
     }
     return {"spec": {"pin": fields}}
+
+
+def with_pin_of(
+    source: KubeObject, obj: KubeObject, commit: str, reason: Reason | None
+) -> list[dict[str, Any]]:
+    """Return the pins of a source with one of an object, in place of an older; None: without."""
+    ref = ObjectRef.of(obj)
+    wanted = (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
+    own = text_at(source, "metadata", "namespace") if ref.namespace else ""
+    names = ("group", "kind", "namespace", "name")
+    kept: list[dict[str, Any]] = []
+    for each in pins_of(source):
+        group, kind, namespace, name = (text_at(each, key) for key in names)
+        if (group, kind, namespace or own, name) != wanted:
+            kept.append(each)
+    if reason is None:
+        return kept
+    expires = format_time(reason.expires) if reason.expires else ""
+    texts = {"commit": commit, "reason": reason.text, "by": reason.by, "expires": expires}
+    written = {**dict(zip(names, wanted, strict=True)), **texts}
+    return [*kept, {key: value for key, value in written.items() if value}]

@@ -27,6 +27,16 @@ _TYPE_TEXTS = {
 
 _SECRET_NAME = "The name of the Secret, in the namespace of the source."
 
+
+def _object_texts(path: str) -> dict[str, str]:
+    return {
+        f"{path}.group": "The API group of the object.",
+        f"{path}.kind": "The kind of the object.",
+        f"{path}.namespace": "The namespace of the object.",
+        f"{path}.name": "The name of the object.",
+    }
+
+
 _WHERE_TEXTS = {
     "spec.url": "The repository: https://, http:// or ssh://; file:// where the controller allows "
     "it. Without user name and password: those belong into a Secret.",
@@ -122,17 +132,15 @@ _COMPANY_TEXTS = {
     "spec.pin.reason": "Why, for those who wonder.",
     "spec.pin.expires": "Until when; without it, until the pin is taken away.",
     "spec.pin.by": "Who pinned.",
+    "spec.pins": "Objects that stay as a commit has them, while all others follow the ref. They "
+    "are not pruned if later commits have them no more.",
+    "spec.pins[]": "A pinned object.",
+    **_object_texts("spec.pins[]"),
+    "spec.pins[].commit": "The commit, by its full id; it must have the object.",
+    "spec.pins[].reason": "Why.",
+    "spec.pins[].expires": "Until when; without it, until the pin is removed.",
+    "spec.pins[].by": "Who pinned.",
 }
-
-
-def _object_texts(path: str) -> dict[str, str]:
-    return {
-        f"{path}.group": "The API group of the object.",
-        f"{path}.kind": "The kind of the object.",
-        f"{path}.namespace": "The namespace of the object.",
-        f"{path}.name": "The name of the object.",
-    }
-
 
 _FAILURE_TEXTS = {
     "object": "The object, as people name it.",
@@ -198,6 +206,13 @@ _STATUS_TEXTS = {
     "status.pin.reason": "Why.",
     "status.pin.expires": "Until when.",
     "status.pin.by": "Who pinned.",
+    "status.pins": "The pins of objects that are in force.",
+    "status.pins[]": "A pinned object.",
+    **_object_texts("status.pins[]"),
+    "status.pins[].commit": "The commit.",
+    "status.pins[].reason": "Why.",
+    "status.pins[].expires": "Until when.",
+    "status.pins[].by": "Who pinned.",
     "status.plan": "What another pin, or none, would change: the answer to the annotation "
     "gitops.kro.run/plan-request.",
     "status.plan.request": "The id of the request.",

@@ -23,6 +23,7 @@ from kro_gitops.source.api.types import (
     Forge,
     Notification,
     NotificationType,
+    ObjectPin,
     Pin,
     Provider,
     SourceSpec,
@@ -139,6 +140,7 @@ def _spec(spec: _Part, namespace: str, defaults: Defaults) -> SourceSpec:
         webhook=webhook
         and Webhook(_secret(webhook), Forge(webhook["forge"]) if "forge" in webhook else None),
         pin=Pin(**spec["pin"]) if "pin" in spec else None,
+        pins=tuple(ObjectPin(**each) for each in spec.get("pins", [])),
     )
 
 

@@ -111,6 +111,7 @@ _STATUS = record(
         "warnings": sequence(_FAILURE),
         "history": sequence(_HISTORY),
         "pin": record({**texts(("commit", "reason", "by")), "expires": TIME}),
+        "pins": sequence(record({**_OBJECT, **texts(("commit", "reason", "by")), "expires": TIME})),
         "plan": _PLAN,
         "webhookPath": text(),
         "conditions": sequence(_CONDITION, **_BY_TYPE),

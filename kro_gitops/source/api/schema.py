@@ -146,6 +146,20 @@ _PIN = record(
 )
 
 
+_OBJECT_PIN = record(
+    {
+        "group": text(253),
+        "kind": text(63),
+        "namespace": text(63, pattern=LABEL),
+        "name": text(253),
+        **_PIN["properties"],
+    },
+    "kind",
+    "name",
+    "commit",
+)
+
+
 SPEC_SCHEMA: Schema = ruled(
     record(
         {
@@ -191,6 +205,7 @@ SPEC_SCHEMA: Schema = ruled(
             "notifications": sequence(_NOTIFICATION, 16),
             "webhook": record({"secretRef": _SECRET, "forge": word(Forge)}, "secretRef"),
             "pin": _PIN,
+            "pins": sequence(_OBJECT_PIN, 64),
         },
         "url",
     ),

@@ -4,6 +4,7 @@
 The inverse of `source.api.parse`, for sources that begin on a command line.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 from kro_gitops.source.api.types import SourceSpec
@@ -82,6 +83,7 @@ def _all_fields(spec: SourceSpec) -> _Part:
         and _filled(secretRef=_secret(webhook.secret), forge=webhook.forge and webhook.forge.value),
         "pin": pin
         and _filled(commit=pin.commit, reason=pin.reason, expires=pin.expires, by=pin.by),
+        "pins": [_filled(**asdict(each)) for each in spec.pins],
     }
 
 

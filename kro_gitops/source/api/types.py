@@ -177,6 +177,26 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectPin:
+    """An object that stays as one commit has it; everything else follows the ref."""
+
+    kind: str
+    name: str
+    commit: str
+    group: str = ""
+    namespace: str = ""  # empty: the source's, or none for objects outside namespaces
+    reason: str = ""
+    expires: str = ""  # RFC 3339; empty: never
+    by: str = ""
+
+    @property
+    def subject(self) -> str:
+        """Return the object as people name it: `WebApp shop/front`."""
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {place}"
+
+
+@dataclass(frozen=True, slots=True)
 class SourceSpec:
     """All that a source wants."""
 
@@ -209,3 +229,4 @@ class SourceSpec:
     notifications: tuple[Notification, ...] = ()
     webhook: Webhook | None = None
     pin: Pin | None = None
+    pins: tuple[ObjectPin, ...] = ()

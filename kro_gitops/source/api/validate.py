@@ -83,14 +83,26 @@ def check_spec(source: ObjectRef, spec: dict[str, Any], defaults: Defaults) -> I
             if not form.fullmatch(glob):
                 yield _violation(("allow", name, index), f"'{glob}' matches nothing", hint)
     yield from _dependencies(source, spec.get("dependsOn", []), defaults)
-    pin = spec.get("pin", {})
+    yield from _pin(("pin",), spec.get("pin", {}))
+    pinned: set[tuple[str, ...]] = set()
+    for index, each in enumerate(spec.get("pins", [])):
+        yield from _pin(("pins", index), each)
+        place = each.get("namespace", source.namespace)
+        key = (each.get("group", ""), each["kind"], place, each["name"])
+        if key in pinned:
+            what = f"pins {each['kind']} '{each['name']}' a second time"
+            yield _violation(("pins", index), what, "remove one of the two")
+        pinned.add(key)
+
+
+def _pin(path: Path, pin: dict[str, Any]) -> Iterator[Problem]:
     if "commit" in pin:
-        yield from _rejected(("pin", "commit"), pin["commit"], check_commit)
+        yield from _rejected((*path, "commit"), pin["commit"], check_commit)
     try:
         parse_timestamp(pin.get("expires", _SOME_TIME))
     except ValueError:
         what = f"'{pin['expires']}' is no time of RFC 3339"
-        yield _violation(("pin", "expires"), what, f"write {_SOME_TIME}")
+        yield _violation((*path, "expires"), what, f"write {_SOME_TIME}")
 
 
 def _violation(path: Path, what: str, hint: str) -> Problem:

@@ -27,13 +27,13 @@ from typing import TypeVar
 from kro_gitops.control.slots import FairThreads
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.kube.api import Reader
-from kro_gitops.source.api.types import Pin, SourceSpec
+from kro_gitops.source.api.types import ObjectPin, Pin, SourceSpec
 from kro_gitops.source.controllers.context import SourceObserver
 from kro_gitops.source.controllers.reporter import Reporter, requested
 from kro_gitops.source.controllers.secrets import read_receiver, read_secret
 from kro_gitops.source.controllers.state import Fetched, SourceState
 from kro_gitops.source.files.manifests import fitting
-from kro_gitops.source.files.revision import Library
+from kro_gitops.source.files.revision import Item, Library, Snapshot
 from kro_gitops.source.files.selection import ignore_paths
 from kro_gitops.source.git.credentials import ANONYMOUS, parse_credentials, parse_proxy
 from kro_gitops.source.git.errors import too_large
@@ -51,6 +51,7 @@ from kro_gitops.source.git.revisions import (
 from kro_gitops.source.git.types import Entry, FetchRules, Remote
 from kro_gitops.source.git.verify import Signature, parse_keys, verify
 from kro_gitops.source.plan.conclude import UnverifiedError
+from kro_gitops.source.plan.pins import find_pinned, with_pinned
 from kro_gitops.source.webhooks.endpoints import Receiver
 from kube_objects.errors import RefusedError
 from kube_objects.problems import Finding, Origin, Problem, Severity
@@ -148,11 +149,32 @@ class Fetcher:
         spec: SourceSpec,
         library: Library,
         signatures: tuple[Signature, ...],
+        former: Fetched | None = None,
     ) -> Fetched:
-        """Read the manifests of a commit that was fetched."""
-        return await self._visit(
+        """Read a commit that was fetched, and pinned objects that were not read in `former`."""
+        fetched = await self._visit(
             namespace, remote, lambda mirror: _read(mirror, chosen, spec, library, signatures)
         )
+        known = former.pinned if former is not None else {}
+        pinned = {pin: known[pin] for pin in spec.pins if pin in known}
+        for commit in dict.fromkeys(pin.commit for pin in spec.pins if pin not in known):
+            older = await self._older(namespace, remote, commit, spec)
+            for pin in spec.pins:
+                if pin.commit == commit and pin not in known:
+                    pinned[pin] = _pinned_item(older, pin, namespace)
+        snapshot = with_pinned(fetched.snapshot, pinned, namespace) if pinned else fetched.snapshot
+        return replace(fetched, snapshot=snapshot, pinned=pinned)
+
+    async def _older(
+        self, namespace: str, remote: Remote, commit: str, spec: SourceSpec
+    ) -> Snapshot:
+        """Fetch a commit of pinned objects, verify its signature, and read its manifests."""
+        chosen = Chosen("", commit)
+        await self.fetch(namespace, remote, chosen, spec)
+        read = await self._visit(
+            namespace, remote, lambda mirror: _read(mirror, chosen, spec, Library(), ())
+        )
+        return read.snapshot
 
     async def was_rewritten(self, namespace: str, remote: Remote, old: str, new: str) -> bool:
         """Return True if a branch was force-pushed to a commit that does not descend from `old`."""
@@ -210,9 +232,9 @@ class RunningPoll:
     task: "asyncio.Task[Polled]"
 
 
-def poll_question(state: SourceState, pin: Pin | None) -> tuple[object, ...]:
+def poll_question(state: SourceState, spec: SourceSpec, pin: Pin | None) -> tuple[object, ...]:
     """Return what a poll is for: its answer is of no use for another source, spec or pin."""
-    return (state.source["metadata"].get("uid"), state.generation, pin)
+    return (state.source["metadata"].get("uid"), state.generation, pin, spec.pins)
 
 
 class Poller:
@@ -237,7 +259,7 @@ class Poller:
         self, state: SourceState, spec: SourceSpec, pin: Pin | None, *, is_expected: bool
     ) -> None:
         """Start a poll, unless one for the same spec and pin is running."""
-        question = poll_question(state, pin)
+        question = poll_question(state, spec, pin)
         former = self._running.get(state.name)
         if former is not None and former.question == question:
             return
@@ -291,12 +313,13 @@ class Poller:
                     chosen = await fetcher.ask(namespace, remote, spec, pin.commit if pin else "")
             is_known = state.fetched is not None and state.fetched.chosen == chosen
             fetched: Fetched | None = None
-            if not is_known or state.is_fetch_outdated:
+            if not is_known or state.is_fetch_outdated or state.lacks_pins(spec):
                 with self._observer.step(name, "fetch"):
                     signatures = await fetcher.fetch(namespace, remote, chosen, spec)
                 with self._observer.step(name, "read"):
                     fetched = await fetcher.read(
-                        namespace, remote, chosen, spec, state.library, signatures
+                        *(namespace, remote, chosen, spec, state.library, signatures),
+                        former=state.fetched,
                     )
         except KroGitopsError as error:
             self._observer.polled(name, time.perf_counter() - began, "failed")
@@ -382,6 +405,17 @@ def _read(
     signed = ", ".join(f"{each.signer} ({each.kind} {each.fingerprint})" for each in signatures)
     at = format_time(datetime.now(UTC))
     return Fetched(chosen, commit, tuple(files.entries), snapshot, signed, at)
+
+
+def _pinned_item(snapshot: Snapshot, pin: ObjectPin, namespace: str) -> Item:
+    found = find_pinned(snapshot, pin, namespace)
+    if found is None:
+        raise UserError(
+            "pinned-object-missing",
+            f"{pin.subject} is pinned to {pin.commit[:12]}, which does not have it",
+            hint="pin it to a commit that has it, or remove it from spec.pins",
+        )
+    return found
 
 
 def _contents(mirror: Mirror, ids: set[str]) -> dict[str, bytes]:

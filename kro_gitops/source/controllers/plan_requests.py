@@ -22,7 +22,7 @@ from kro_gitops.source.controllers.reporter import status_of
 from kro_gitops.source.controllers.state import SourceState
 from kro_gitops.source.controllers.sync import SourceSync
 from kro_gitops.source.files.revision import Library
-from kro_gitops.source.plan.pins import valid_pin
+from kro_gitops.source.plan.pins import valid_pin, with_valid_pins
 from kro_gitops.source.plan.preview import EngineChanges, PlannedChange, Preview
 from kro_gitops.source.plan.requested_plan import assumed_source, request_id, request_of
 from kro_gitops.source.plan.status import shortened
@@ -123,13 +123,15 @@ class PlanRequests:
             self._running.pop(state.name, None)
 
     async def _plan(self, state: SourceState, assumed: KubeObject) -> Preview:
-        spec = read_spec(assumed, self._defaults)
+        spec = with_valid_pins(read_spec(assumed, self._defaults), datetime.now(UTC))
         pin, namespace = valid_pin(spec, datetime.now(UTC)), state.key.namespace
         fetcher = self._fetcher
         remote = await fetcher.remote(namespace, spec)
         chosen = await fetcher.ask(namespace, remote, spec, pin.commit if pin else "")
         signatures = await fetcher.fetch(namespace, remote, chosen, spec)
-        fetched = await fetcher.read(namespace, remote, chosen, spec, Library(), signatures)
+        fetched = await fetcher.read(
+            namespace, remote, chosen, spec, Library(), signatures, former=state.fetched
+        )
         preview, changes = await self._sync.preview(state, spec, fetched)
         if self._children is None:
             return preview

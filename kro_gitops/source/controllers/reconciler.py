@@ -44,7 +44,7 @@ from kro_gitops.source.plan.conclude import (
 )
 from kro_gitops.source.plan.model import Memory
 from kro_gitops.source.plan.order import layers
-from kro_gitops.source.plan.pins import valid_pin
+from kro_gitops.source.plan.pins import valid_pin, with_valid_pins
 from kro_gitops.source.plan.result import Phase
 from kube_objects.conditions import FALSE, TRUE, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
@@ -146,6 +146,7 @@ class SourceReconciler:
     async def _reconcile_revision(self, state: SourceState, spec: SourceSpec) -> Result:
         """Poll git if required, sync what it has, and report."""
         pin, loop = valid_pin(spec, datetime.now(UTC)), asyncio.get_running_loop()
+        spec = with_valid_pins(spec, datetime.now(UTC))
         state, is_polled = self._poll(state, spec, pin)
         running, overdue = self._poller.running(state.name), None
         if running is not None and not is_polled:
@@ -260,7 +261,7 @@ class SourceReconciler:
         """Take the answer of a poll that has finished, if any, and start the next if it is due."""
         finished, polled, name = self._poller.take(state.name), None, state.name
         if finished is not None:
-            is_current = finished.question == poll_question(state, pin)
+            is_current = finished.question == poll_question(state, spec, pin)
             is_answer = is_current and finished.task.exception() is None
             if not is_answer or finished.task.result().error is not None:
                 self._store.trigger(name, Trigger.POLL)
@@ -268,6 +269,7 @@ class SourceReconciler:
                 polled = finished.task.result()
                 state = self._store.put(self._with_poll(state, spec, polled))
         has_expired = pin is None and "pin" in status_of(state.source)
+        has_expired |= state.lacks_pins(spec)
         is_due = self._store.has(name, Trigger.POLL)
         is_due |= polled is None and (state.is_fetch_outdated or has_expired)
         # A request is answered at once; a poll that failed is repeated when its time has come.
@@ -307,6 +309,7 @@ class SourceReconciler:
         # lift the limit of pruning.
         is_braked = state.result is not None and bool(state.result.braked)
         is_same = former is not None and former.files == found.files
+        is_same = is_same and former is not None and former.pinned == found.pinned
         is_moved = is_same and not state.is_fetch_outdated and not is_braked
         claims = state.claims
         if not is_moved:

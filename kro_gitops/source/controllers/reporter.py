@@ -3,7 +3,7 @@ Writes what is reported of a source: its status, and Events where Ready changed.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -103,6 +103,9 @@ class Reporter:
             elif ready.get("status") == TRUE:
                 log.info("source is ready", extra={**facts, "detail": text})
                 self.record_event(state, "Normal", reason or "Succeeded", text)
+        for is_new, reason in ((True, "Pinned"), (False, "Unpinned")):
+            for text in pin_changes(former, written, is_new=is_new):
+                self.record_event(state, "Normal", reason, text)
         if self._notifier is not None:
             self._notifier.reported(state, former, written)
 
@@ -138,6 +141,18 @@ def status_of(source: KubeObject) -> dict[str, Any]:
     """Return the status of a source, as it was last written."""
     found: dict[str, Any] = source.get("status") or {}
     return found
+
+
+def pin_changes(former: dict[str, Any], written: dict[str, Any], *, is_new: bool) -> Iterator[str]:
+    """Yield a text for each pin that is new in a status, or that is over."""
+    before, after = (former, written) if is_new else (written, former)
+    for pin in (after.get("pin") or {}, *(after.get("pins") or ())):
+        if pin and pin not in (before.get("pin"), *(before.get("pins") or ())):
+            place = "/".join(filter(None, (pin.get("namespace"), pin.get("name"))))
+            subject = f"{pin['kind']} {place}" if "kind" in pin else "the source"
+            reason = f": {pin['reason']}" if is_new and pin.get("reason") else ""
+            at = f"at {pin['commit'][:12]}{reason}"
+            yield f"{subject} is {'held' if is_new else 'no longer held'} {at}"
 
 
 def requested(source: KubeObject) -> str:

@@ -20,8 +20,8 @@ from kro_gitops.engine.plan.prune_limit import approves
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Identity
 from kro_gitops.metadata import PRUNE_APPROVED
-from kro_gitops.source.api.types import SourceSpec
-from kro_gitops.source.files.revision import Library, Snapshot
+from kro_gitops.source.api.types import ObjectPin, SourceSpec
+from kro_gitops.source.files.revision import Item, Library, Snapshot
 from kro_gitops.source.git.revisions import Chosen
 from kro_gitops.source.git.types import Commit, Entry
 from kro_gitops.source.plan.claims import Claims, Postponement
@@ -54,6 +54,7 @@ class Fetched:
     snapshot: Snapshot
     signature: str = ""
     at: str = ""  # when it was fetched
+    pinned: Mapping[ObjectPin, Item] = field(default_factory=dict)  # objects of other commits
 
     @property
     def revision(self) -> str:
@@ -142,6 +143,10 @@ class SourceState:
         annotations = self.source["metadata"].get("annotations") or {}
         approved = annotations.get(PRUNE_APPROVED, "")
         return allows_prune(self.fetched.message) or approves(approved, self.fetched.revision)
+
+    def lacks_pins(self, spec: SourceSpec) -> bool:
+        """Return True if other objects are pinned than when the revision was read."""
+        return self.fetched is not None and {*self.fetched.pinned} != {*spec.pins}
 
     def must_go_on(self, now: float) -> bool:
         """Return True if the last sync was not finished, and it is time to go on."""

@@ -129,6 +129,8 @@ class Snapshot:
     commit: str
     items: tuple[Item, ...] = ()
     findings: tuple[Finding, ...] = ()
+    pinned: Mapping[Item, str] = field(default_factory=dict)  # items of other commits
+    kept: frozenset[Item] = frozenset()  # those of them that this commit does not have
 
     @property
     def errors(self) -> tuple[Finding, ...]:

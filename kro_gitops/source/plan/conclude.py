@@ -7,7 +7,7 @@ long something takes; the wall clock is written to the status.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -184,8 +184,8 @@ def conclude(
     current = counted.revision if counted is not None else ""
     earlier = {key: each for key, each in attempt.children.items() if key != current}
     report.history = status.with_children(report.history, earlier)
-    expires = parse_time(attempt.pin.expires) if attempt.pin and attempt.pin.expires else None
-    if expires is not None:
+    pins = (*spec.pins, *((attempt.pin,) if attempt.pin is not None else ()))
+    for expires in filter(None, (parse_time(each.expires) for each in pins if each.expires)):
         left = max((expires - now.at).total_seconds(), 0.0) + 0.1
         delay = left if delay is None else min(delay, left)
     return Conclusion(report, history, result, delay, retry_at)
@@ -351,6 +351,12 @@ def _report_result(
         why = f": {pin.reason}" if pin.reason else ""
         text = f"held at {pin.commit[:12]}{until}{why}"
         report.set_condition(status.PINNED, TRUE, "Pinned", text)
+    report.pins = [{k: v for k, v in asdict(each).items() if v} for each in spec.pins]
+    if spec.pins:
+        held = [] if pin is None else [report.conditions[status.PINNED].message or ""]
+        held += [f"{each.subject} is held at {each.commit[:12]}" for each in spec.pins]
+        text = status.few(held)
+        report.set_condition(status.PINNED, TRUE, "Pinned" if pin else "ObjectsPinned", text)
 
 
 def _report_fetch_error(report: Report, error: KroGitopsError) -> None:

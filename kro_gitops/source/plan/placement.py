@@ -6,11 +6,12 @@ namespace of its source if it needs one, is checked against what the source may 
 with its origin. What cannot be placed keeps every name that it may have, so that none is pruned.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from kro_gitops.errors import KroGitopsError
+from kro_gitops.metadata import PINNED_TO
 from kro_gitops.source.api.types import SourceSpec
 from kro_gitops.source.files.revision import Item
 from kro_gitops.source.plan.apply_errors import not_served
@@ -35,6 +36,7 @@ class Placement:
     spec: SourceSpec
     options: PlanOptions
     memory: Memory
+    pinned: Mapping[Item, str] = field(default_factory=dict)  # commits of items, if other ones
     desired: dict[Item, Desired] = field(default_factory=dict)
     keys: set[Key] = field(default_factory=set)  # every name that an object of git may have
     rejected: set[Key] = field(default_factory=set)  # keys that the source may not have
@@ -104,8 +106,11 @@ class Placement:
                 raise RefusedError("not-allowed", why)
             entry = self.inventory.find(key_of(ref))
             annotations = (item.object.get("metadata") or {}).get("annotations") or {}
-            marks = self.options.marks(ref, annotations)
-            provenance = Provenance(self.options.source.place, self.commit)
+            marks, commit = self.options.marks(ref, annotations), self.commit
+            if item in self.pinned:
+                commit = self.pinned[item]
+                marks = replace(marks, annotations={**marks.annotations, PINNED_TO: commit})
+            provenance = Provenance(self.options.source.place, commit)
             return provenance.stamp(item, ref, entry, stage, marks)
         except ReservedKeyError as error:
             return Fault.of_finding(item.finding(error.problem))

@@ -90,8 +90,10 @@ def plan_source(
     stages that were executed in this sync: they are not planned again, whatever came of them.
     """
     memory = memory or Memory()
-    commit = revision.snapshot.commit
-    placement = Placement(commit, observed, inventory, spec, options, memory)
+    snapshot = revision.snapshot
+    placement = Placement(
+        snapshot.commit, observed, inventory, spec, options, memory, snapshot.pinned
+    )
     return _Planner(revision, observed, inventory, spec, others, options, placement, done).plan()
 
 

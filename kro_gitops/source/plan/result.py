@@ -159,7 +159,10 @@ def manifest_faults(snapshot: Snapshot) -> SyncResult:
     errors = set(map(id, snapshot.errors))
     failures = (each for each in snapshot.findings if id(each) in errors)
     warnings = (each for each in snapshot.findings if id(each) not in errors)
+    text = "not deleted, though it is no longer in git: a pin holds it"
+    held = ((item.ref, snapshot.pinned[item][:12]) for item in snapshot.kept)
+    kept = [Fault("kept", f"{text} at {commit}", str(ref)) for ref, commit in held]
     return SyncResult(
         failures=tuple(map(Fault.of_finding, failures)),
-        warnings=tuple(map(Fault.of_finding, warnings)),
+        warnings=(*map(Fault.of_finding, warnings), *sorted(kept, key=lambda each: each.order)),
     )

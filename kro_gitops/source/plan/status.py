@@ -126,6 +126,7 @@ class Report:
     fetched_at: str = ""
     commit: Mapping[str, Any] = field(default_factory=dict)
     pin: Mapping[str, Any] = field(default_factory=dict)
+    pins: list[Mapping[str, Any]] = field(default_factory=list)  # of objects
     plan: Mapping[str, Any] = field(default_factory=dict)  # that was requested
     webhook_path: str = ""
     shards: int = 0
@@ -177,6 +178,7 @@ class Report:
             "artifact": artifact,
             "commit": dict(self.commit) or former.get("commit"),
             "pin": dict(self.pin),
+            "pins": [dict(each) for each in self.pins],
             "plan": dict(self.plan),
             "webhookPath": self.webhook_path,
             **objects,
@@ -227,7 +229,7 @@ def ready_condition(result: SyncResult, revision: str) -> tuple[str, str, str]:
     if result.braked or result.held:
         return FALSE, "PruneBlocked", result.braked or result.held
     if result.degraded:
-        return FALSE, "Degraded", _few(result.degraded)
+        return FALSE, "Degraded", few(result.degraded)
     if result.waiting or result.pending:
         return UNKNOWN, "Progressing", waiting_for(result)
     return TRUE, "Succeeded", f"applied {revision}"
@@ -235,7 +237,7 @@ def ready_condition(result: SyncResult, revision: str) -> tuple[str, str, str]:
 
 def waiting_for(result: SyncResult) -> str:
     """Return what is not finished yet; empty if nothing is."""
-    parts = [_few(result.waiting)] if result.waiting else []
+    parts = [few(result.waiting)] if result.waiting else []
     if result.pending:
         parts.append(f"{result.pending} objects are being deleted")
     return "waiting for " + "; ".join(parts) if parts else ""
@@ -249,9 +251,10 @@ def describe_failures(failures: Iterable[Fault]) -> str:
         place = f"{at.file}:{at.line}:{at.column}: " if at is not None else ""
         subject = f"{failure.subject}: " if failure.subject else ""
         lines.append(f"{place}{subject}{failure.message}")
-    return _few(lines)
+    return few(lines)
 
 
-def _few(texts: Sequence[str], most: int = 3) -> str:
+def few(texts: Sequence[str], most: int = 3) -> str:
+    """Return the first texts, and how many more there are."""
     shown = "; ".join(texts[:most])
     return f"{shown}; and {len(texts) - most} more" if len(texts) > most else shown

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from kro_gitops.metadata import PLAN_REQUEST
+from kro_gitops.metadata import PINNED_TO, PLAN_REQUEST
 from kube_objects.refs import ObjectRef
 from tests.command import Outcome, start
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld, config_map
@@ -161,3 +161,120 @@ async def test_a_plan_of_a_commit_that_the_remote_does_not_have_is_an_error(
     assert done.code == 1
     assert "there is no plan: " in done.err
     assert "pin" not in (await world.ready())["spec"]
+
+
+# One object
+
+
+async def painted(world: SourceWorld) -> tuple[str, str]:
+    """Have two instances followed that were painted in one later commit; return both commits."""
+    files = {"front.yaml": world.front(), "admin.yaml": world.front("admin", color="blue")}
+    first = world.commit({"shop.yaml": world.shop(), **files}, "Begin")
+    await world.follow()
+    await world.ready(first)
+    files = {
+        "front.yaml": world.front(color="red"),
+        "admin.yaml": world.front("admin", color="red"),
+    }
+    second = world.commit(files, "Paint all red")
+    await world.ready(second)
+    await world.data({"color": "red"})
+    return first, second
+
+
+async def test_one_instance_is_pinned_while_the_rest_follows_git(
+    world: SourceWorld, kubeconfig: Path
+) -> None:
+    first, _ = await painted(world)
+    words = ("shop/front", "-n", world.namespace)
+    done = await good(kubeconfig, "rollback", *words, "--reason", "too red", "--wait")
+    assert "0 created, 2 changed, 0 deleted" in done.err
+    await world.data({"color": "blue"})
+    await world.data({"color": "red"}, "admin")
+    front = await world.get(ObjectRef.of(world.front()))
+    assert front["metadata"]["annotations"][PINNED_TO] == first
+    last = world.commit(
+        {
+            "front.yaml": world.front(color="green"),
+            "admin.yaml": world.front("admin", color="green"),
+        }
+    )
+    await world.ready(last)
+    await world.data({"color": "green"}, "admin")
+    await world.data({"color": "blue"})
+    text = f"Shop {world.namespace}/front is held at {first[:12]}"
+    source = await world.reported("Pinned", text=text, commit=last)
+    assert source["status"]["pins"][0]["reason"] == "too red"
+    listed = await good(kubeconfig, "get", "sources", "-n", world.namespace)
+    assert text in listed.out
+    listed = await good(kubeconfig, "history", f"{world.namespace}/repo")
+    assert f"note: Shop {world.namespace}/front is pinned to {first[:12]}" in listed.err
+    explained = await ask(kubeconfig, "explain", *words)
+    assert f"a pin of its source {world.namespace}/repo holds it at {first[:12]}" in explained.out
+    await good(kubeconfig, "rollback", *words, "--undo", "--wait")
+    await world.data({"color": "green"})
+    source = await world.ready(last)
+    assert "pins" not in source["status"]
+    assert (
+        PINNED_TO not in (await world.get(ObjectRef.of(world.front())))["metadata"]["annotations"]
+    )
+
+
+async def test_a_pinned_object_is_not_pruned_before_the_pin_ends(
+    world: SourceWorld, kubeconfig: Path
+) -> None:
+    await painted(world)
+    words = ("shop/front", "-n", world.namespace)
+    await good(kubeconfig, "rollback", *words, "--wait")
+    last = world.commit({"front.yaml": None}, "Remove front")
+    source = await world.ready(last)
+    (warning,) = source["status"]["warnings"]
+    assert "no longer in git: a pin holds it" in warning["message"]
+    world.controller.kill()
+    await asyncio.to_thread(world.controller.start)
+    later = world.commit({"admin.yaml": world.front("admin", color="grey")})
+    await world.ready(later)
+    await world.data({"color": "blue"})
+    shown = await good(kubeconfig, "rollback", *words, "--undo", "--dry-run", "-o", "json")
+    assert changes(shown.json) == {
+        ("Delete", "Shop", "front"),
+        ("Delete", "ConfigMap", "front-settings"),
+    }
+    await good(kubeconfig, "rollback", *words, "--undo", "--yes", "--wait")
+    await world.gone(settings(world, "front"))
+
+
+async def test_a_pin_to_a_commit_without_the_object_changes_nothing(world: SourceWorld) -> None:
+    first = world.commit({"a.yaml": config_map("a", x="1")})
+    last = world.commit({"b.yaml": config_map("b", x="1")})
+    await world.follow()
+    await world.ready(last)
+    await world.respec(pins=[{"kind": "ConfigMap", "name": "b", "commit": first}])
+    text = f"ConfigMap b is pinned to {first[:12]}, which does not have it"
+    await world.reported("FetchFailed", text=text)
+    await world.get(ObjectRef(CONFIG_MAP, world.namespace, "b"))
+    await world.respec(pins=None)
+    await world.ready(last)
+
+
+async def test_a_definition_is_pinned_and_its_instances_follow_git(
+    world: SourceWorld, kubeconfig: Path
+) -> None:
+    shop = world.shop()
+    first = world.commit({"shop.yaml": shop, "front.yaml": world.front()}, "Begin")
+    await world.follow()
+    await world.ready(first)
+    more = {**config_map("x"), "metadata": {"name": "${schema.metadata.name}-more"}}
+    resources = [*shop["spec"]["resources"], {"id": "more", "template": more}]
+    files = {"shop.yaml": {**shop, "spec": {**shop["spec"], "resources": resources}}}
+    await world.ready(world.commit(files, "Add a child"))
+    extra = ObjectRef(CONFIG_MAP, world.namespace, "front-more")
+    await world.until(lambda: world.get(extra))
+    name = shop["metadata"]["name"]
+    done = await ask(kubeconfig, "rollback", f"rgd/{name}")
+    assert done.code == 2, done.err  # it deletes a child
+    await good(kubeconfig, "rollback", f"rgd/{name}", "--yes", "--wait")
+    await world.gone(extra)
+    last = world.commit({"front.yaml": world.front(color="red")})
+    await world.ready(last)
+    await world.data({"color": "red"})

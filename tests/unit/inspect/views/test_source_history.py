@@ -11,10 +11,13 @@ from kro_gitops.inspect.views.source_history import (
     attempts,
     commit_named,
     last_healthy,
+    last_healthy_of,
     named_commit,
     pin,
+    with_pin_of,
 )
-from kube_objects.refs import KubeObject
+from kro_gitops.metadata import REVISION
+from kube_objects.refs import KubeObject, ObjectRef
 
 A, B, C, D = ("1a" * 20, "2b" * 20, "3c" * 20, "4d" * 20)
 
@@ -205,3 +208,42 @@ def test_a_pin_leaves_nothing_of_an_older_one() -> None:
         "by": None,
         "expires": None,
     }
+
+
+FRONT: KubeObject = {
+    "apiVersion": "kro.run/v1alpha1",
+    "kind": "WebApp",
+    "metadata": {"namespace": "shop", "name": "front", "annotations": {REVISION: B}},
+}
+
+
+def test_an_object_goes_back_to_another_content_of_it() -> None:
+    found = attempted(A, source(A, (A, "Healthy"), (B, "Healthy"), (D, "Failed"), (C, "Healthy")))
+    assert last_healthy_of(found, FRONT).commit == C
+
+
+def test_an_object_whose_new_version_was_rejected_stays_as_it_is() -> None:
+    found = attempted(A, source(B, (A, "Failed"), (B, "Healthy"), (C, "Healthy")))
+    found["status"]["failures"] = [{"object": str(ObjectRef.of(FRONT))}]
+    assert last_healthy_of(found, FRONT).commit == B
+
+
+def test_an_object_that_never_changed_has_nothing_to_go_back_to() -> None:
+    with pytest.raises(UserError, match="no healthy revision with another content of"):
+        last_healthy_of(attempted(A, source(A, (A, "Healthy"), (C, "Healthy"))), FRONT)
+
+
+def test_a_pin_of_an_object_replaces_its_older_one_and_keeps_the_others() -> None:
+    other = {"kind": "ConfigMap", "name": "front", "commit": A}
+    metadata = {"namespace": "shop", "name": "repo"}
+    found: KubeObject = {"metadata": metadata, "spec": {"pins": [other]}}
+    for commit in (A, B):
+        found["spec"]["pins"] = with_pin_of(found, FRONT, commit, Reason("red", "ann"))
+    assert found["spec"]["pins"] == [
+        other,
+        {
+            **{"group": "kro.run", "kind": "WebApp", "namespace": "shop", "name": "front"},
+            **{"commit": B, "reason": "red", "by": "ann"},
+        },
+    ]
+    assert with_pin_of(found, FRONT, "", None) == [other]

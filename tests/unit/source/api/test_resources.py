@@ -15,11 +15,12 @@ from kro_gitops.source.plan.result import Phase
 SPEC = (
     "url ref paths ignore interval timeout suspend provider secretRef proxySecretRef blobFilter "
     "verify prune maxPrune allowEmpty deletionPolicy drift adopt force wait healthTimeout allow "
-    "serviceAccountName dependsOn tracking notifications webhook pin"
+    "serviceAccountName dependsOn tracking notifications webhook pin pins"
 )
 STATUS = (
     "observedGeneration lastHandledReconcileAt phase lastAppliedRevision lastAttemptedRevision "
-    "artifact commit inventory failures failuresOmitted warnings history pin webhookPath conditions"
+    "artifact commit inventory failures failuresOmitted warnings history pin pins plan "
+    "webhookPath conditions"
 )
 
 
@@ -43,6 +44,7 @@ def test_spec_and_status_have_the_fields_that_are_promised() -> None:
         ("spec.allow", "namespaces kinds clusterScoped rgds instancesOf"),
         ("spec.tracking", "mode application argocdNamespace"),
         ("spec.pin", "commit reason expires by"),
+        ("spec.pins.[]", "group kind namespace name commit reason expires by"),
         ("status.history.[]", "revision digest started finished result author message created "
          "changed pruned failed childrenCreated childrenChanged childrenDeleted childrenHeld"),
         ("status.failures.[]", "object file line column code message"),
