@@ -186,7 +186,7 @@ async def test_one_instance_is_pinned_while_the_rest_follows_git(
     world: SourceWorld, kubeconfig: Path
 ) -> None:
     first, _ = await painted(world)
-    words = ("shop/front", "-n", world.namespace)
+    words = (f"shop.{world.group}/front", "-n", world.namespace)
     done = await good(kubeconfig, "rollback", *words, "--reason", "too red", "--wait")
     assert "0 created, 2 changed, 0 deleted" in done.err
     await world.data({"color": "blue"})
@@ -224,7 +224,7 @@ async def test_a_pinned_object_is_not_pruned_before_the_pin_ends(
     world: SourceWorld, kubeconfig: Path
 ) -> None:
     await painted(world)
-    words = ("shop/front", "-n", world.namespace)
+    words = (f"shop.{world.group}/front", "-n", world.namespace)
     await good(kubeconfig, "rollback", *words, "--wait")
     last = world.commit({"front.yaml": None}, "Remove front")
     source = await world.ready(last)
