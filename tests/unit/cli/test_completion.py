@@ -63,6 +63,9 @@ def completed(folder: Path, *words: str) -> list[str]:
         pytest.param(["graph", "--output", "me"], ["mermaid"], id="by its long name"),
         pytest.param(["generate", "cr"], ["crd"], id="a word"),
         pytest.param(["completion", "z"], ["zsh"], id="a shell"),
+        pytest.param(["help", "va"], ["validate"], id="a verb to explain"),
+        pytest.param(["get", "--sel"], ["--selector"], id="labels"),
+        pytest.param(["tree", "--wa"], ["--watch"], id="changes"),
         pytest.param(["validate", "my"], ["my file.yaml"], id="a file with a blank in its name"),
     ],
 )
