@@ -453,7 +453,8 @@ def test_names_by_the_rules_of_their_kind(controller: Controller, name: str) -> 
     made = simple(f"kinds{name}", {"id": "it", "template": body})
     (rendering,), (finding,) = compare(controller, [made, instance_of(f"kinds{name}")])
     assert rendering.children == []
-    assert finding.problem.code == "invalid"
+    # No request can carry a '%', so the client rejects it.
+    assert finding.problem.code == ("invalid-name" if name == "role" else "invalid")
 
 
 def read_by(expression: str, name: str = "reader") -> dict[str, Any]:
@@ -513,3 +514,41 @@ def test_a_name_that_is_too_long_for_a_label(controller: Controller) -> None:
     made = simple("lengthy", node("cm", {"name": "lengthy"}))
     (rendering,), _ = compare(controller, [made, instance_of("lengthy", 10**80)])
     assert len(rendering.children) == 1
+
+
+TWICE: dict[str, tuple[dict[str, Any], str]] = {
+    "ports": (
+        {
+            "selector": {"a": "b"},
+            "ports": [{"port": 80, "name": "a"}, {"port": 80, "name": "b", "protocol": "TCP"}],
+        },
+        '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
+    ),
+    "given": (
+        {"selector": {"a": "b"}, "ports": "${schema.spec.ports}"},
+        '.spec.ports: duplicate entries for key [port=81,protocol="TCP"]',
+    ),
+    "inside": (
+        {"selector": {"a": "b"}, "ports": [{"port": 80}, {"port": "${schema.spec.port}"}]},
+        '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_two_items_with_the_same_key(controller: Controller, name: str) -> None:
+    spec, text = TWICE[name]
+    schema = {"ports": "[]Port", "port": "integer"}
+    made = simple(
+        f"twice{name}",
+        typed("a", "v1", "Service", spec=spec),
+        read_by("${a.metadata.name}"),
+        spec=schema,
+        types={"Port": {"port": "integer", "name": "string"}},
+    )
+    ports = [{"port": 81, "name": "a"}, {"port": 81, "name": "b"}]
+    given = instance_of(f"twice{name}", spec={"port": 80, "ports": ports})
+    (rendering,), (finding,) = compare(controller, [made, given])
+    assert rendering.children == []
+    assert finding.problem.code == "schema-mismatch"
+    assert text in finding.problem.summary

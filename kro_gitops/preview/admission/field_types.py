@@ -13,9 +13,11 @@ from kube_objects.builtins.catalog import catalog
 from kube_objects.go_format import (
     format_literal,
     format_value,
+    json_text,
     type_name,
     whole_floats_as_integers,
 )
+from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
 
@@ -69,11 +71,10 @@ def _compare(value: Any, schema: Schema, path: str, found: list[str], *, preserv
             if _SCALARS.get(type(part), "") != described.get("type"):  # most fields are scalars
                 _compare(part, described, f"{path}.{key}", found, preserves=preserves)
     elif isinstance(value, list) and kind == "array":
-        is_set = schemas.list_type(schema) == "set"
         seen: set[str] = set()
         below = schemas.items(schema) or _ANY
         for index, item in enumerate(value):
-            key = f"[={format_literal(item)}]" if is_set and not is_unknown(item) else f"[{index}]"
+            key = _item_key(item, schema) or f"[{index}]"
             if key in seen:
                 found.append(f"{path}: duplicate entries for key {key}")
             seen.add(key)
@@ -82,6 +83,30 @@ def _compare(value: Any, schema: Schema, path: str, found: list[str], *, preserv
         text = _mismatch(value, schema)
         if text:
             found.append(f"{path}: {text}")
+
+
+def _item_key(item: Any, schema: Schema) -> str:
+    """Return the step of a path that names an item of a set or map; empty if its index does."""
+    kind = schemas.list_type(schema)
+    if kind == "set" and not is_unknown(item):
+        return f"[={format_literal(item)}]"
+    if kind != "map" or not isinstance(item, dict):
+        return ""
+    found: dict[str, Any] = {}
+    for key in sorted(schemas.list_map_keys(schema)):
+        default = (schemas.field(schemas.items(schema) or _ANY, key) or _ANY).get("default")
+        value = item.get(key, default)
+        if is_unknown(value) or isinstance(value, (dict, list)):
+            return ""
+        if value is not None:
+            found[key] = value
+    texts = (
+        f"{key}={json_text(whole_floats_as_integers(value))}"
+        if not isinstance(value, str)
+        else f"{key}={quote(value)}"
+        for key, value in found.items()
+    )
+    return f"[{','.join(texts)}]" if found else ""
 
 
 def _mismatch(value: Any, schema: Schema) -> str:

@@ -7,24 +7,46 @@ their rules is known to the server alone. Parts that are unknown are not checked
 """
 
 import re
+from typing import Any
 
 from kro_gitops.engine.graph.nodes import Node
 from kro_gitops.preview.admission.field_types import type_errors
 from kro_gitops.preview.admission.object_metadata import data_key_errors, metadata_errors
 from kro_gitops.preview.admission.schema_rules import schema_errors
+from kube_objects import structural_schema as schemas
 from kube_objects.builtins.catalog import catalog
 from kube_objects.errors import RefusedError
 from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
-from kube_objects.schemas import KindSchema
+from kube_objects.schemas import KindSchema, Schema
 
 # Types whose values can have no other type at run time.
 _CHECKED = re.compile(r"(optional_type|list|map|string|bool|int|uint|double|[(), ])+")
 
 
 def is_type_checked(node: Node) -> bool:
-    """Return whether the compiler has compared all types of a template with the schema."""
-    return all(_CHECKED.fullmatch(str(each.expression.program.type)) for each in node.fields)
+    """
+    Return whether the compiler has compared all types of a template with the schema.
+
+    It does not compare the items of a list with each other: two may have the same key.
+    """
+    types = [str(each.expression.program.type) for each in node.fields]
+    if not all(map(_CHECKED.fullmatch, types)) or any("list" in each for each in types):
+        return False
+    return not _may_repeat(node.body, node.served.schema)
+
+
+def _may_repeat(value: Any, schema: Schema) -> bool:
+    """Return whether a value has a list of which two items could have the same key."""
+    if isinstance(value, dict):
+        return any(
+            _may_repeat(part, schemas.field(schema, key) or {}) for key, part in value.items()
+        )
+    if not isinstance(value, list):
+        return False
+    if len(value) > 1 and schemas.list_type(schema) != "atomic":
+        return True
+    return any(_may_repeat(item, schemas.items(schema) or {}) for item in value)
 
 
 def refusal_of(
