@@ -58,6 +58,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         readiness=settings.readiness,
         reports_all_conditions=Gate.CONDITION_EVENTS in settings.feature_gates,
         prune_limit=limit if limit.count else None,
+        retains_claims=rules.retains_claims,
     )
     return EngineSettings(
         instances=instance_settings,

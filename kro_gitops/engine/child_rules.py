@@ -10,4 +10,9 @@ def child_rules(settings: Settings) -> Rules:
     """Return the rules that the controller and `render` stamp children by."""
     argocd = ArgoCD(settings.argocd_tracking_method, settings.argocd_label_key)
     policy = Policy(settings.tracking_mode, argocd, settings.propagate_labels)
-    return Rules(settings.kro_version, policy, settings.adoption_policy)
+    return Rules(
+        settings.kro_version,
+        policy,
+        settings.adoption_policy,
+        retains_claims=settings.retain_persistent_volume_claims,
+    )

@@ -7,10 +7,13 @@ checked against the served schema in `engine.api`.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kro_gitops.engine.api import DEFINITION_KIND, DEFINITION_SCHEMA
+from kro_gitops.engine.deletion_policy import POLICY_KEYS, parse_policy
+from kro_gitops.metadata import DELETION_POLICY
+from kube_objects.errors import RefusedError
 from kube_objects.problems import Path, Problem, Spot
 from kube_objects.refs import Kind, KubeObject, as_mapping, as_text
 from kube_objects.validation import validate
@@ -98,6 +101,7 @@ class Definition:
     name: str
     schema: DefinitionSchema
     resources: tuple[ResourceSpec, ...] = ()
+    annotations: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,7 @@ def parse(obj: KubeObject) -> Parsed:
         name=as_text(as_mapping(obj.get("metadata")).get("name")),
         schema=_schema(as_mapping(spec.get("schema"))),
         resources=tuple(resources),
+        annotations=as_mapping(as_mapping(obj.get("metadata")).get("annotations")),
     )
     return Parsed(definition, tuple(_shape_problems(obj, definition)))
 
@@ -181,7 +186,15 @@ def _shape_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem
     for problem in validate(obj, DEFINITION_SCHEMA):
         # kro's builder has messages of its own for these places.
         if problem.spot.path not in explained or problem.code not in _EXPLAINED_CODES:
-            yield problem
+            is_policy = problem.spot.path[-1:] == ("deletionPolicy",)
+            yield replace(problem, hint=_POLICY_HINT) if is_policy else problem
+    for key in POLICY_KEYS:
+        if key in definition.annotations:
+            try:
+                parse_policy(definition.annotations[key])
+            except RefusedError as error:
+                spot = Spot(("metadata", "annotations", key))
+                yield Problem(error.code, error.message, spot, hint=error.hint)
     for resource in definition.resources:
         metadata = (resource.external or {}).get("metadata")
         if isinstance(metadata, dict) and (metadata.get("name") is None) == (
@@ -198,6 +211,10 @@ def _shape_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem
             )
 
 
+_POLICY_HINT = (
+    f"write the annotation {DELETION_POLICY}: Orphan, in the template's metadata for one resource, "
+    "or in the definition's for all"
+)
 _EXPLAINED_CODES = ("wrong-type", "pattern-mismatch")
 _PAYLOADS = {
     "spec": 'failed to build resourcegraphdefinition "{name}": failed to unmarshal spec schema: ',

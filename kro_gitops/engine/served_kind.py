@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kro_gitops.engine.conditions import ReadyCondition
+from kro_gitops.engine.deletion_policy import DeletionPolicy
 from kro_gitops.engine.graph.nodes import Graph, Node
 from kro_gitops.engine.plan.drift import DEFAULT_DRIFT_RULES, DriftRules
 from kube_objects.refs import Kind
@@ -31,6 +32,7 @@ class ServedKind:
     source_revision: str = ""  # the commit at which the definition last changed, if it is from git
     source: str = ""  # the source that the definition names
     prune_approved: str = ""  # what its annotation approves
+    deletion_policy: DeletionPolicy = DeletionPolicy.DELETE  # of children whose template has none
 
     @property
     def crd_name(self) -> str:
@@ -53,4 +55,5 @@ class ServedKind:
             and self.drift == other.drift
             and self.readiness == other.readiness
             and self.prune_approved == other.prune_approved
+            and self.deletion_policy == other.deletion_policy
         )

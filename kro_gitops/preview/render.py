@@ -13,6 +13,7 @@ from typing import Any
 
 from kro_gitops.engine.adoption import NotAdopted, may_adopt
 from kro_gitops.engine.applyset import FOREIGN_APPLYSET, Target, target_of
+from kro_gitops.engine.deletion_policy import DeletionPolicy, policy_of
 from kro_gitops.engine.graph.nodes import Graph, Node
 from kro_gitops.engine.graph.read_paths import ReadPaths, merge_paths
 from kro_gitops.engine.instance_metadata import inventory_of, is_suspended
@@ -170,7 +171,8 @@ class Renderer:
         except RefusedError as error:
             rendering.failures.append(Failure("", error.code, error.message, hint=error.hint))
             return rendering
-        family = self._family_of(graph)(stored, self._rules)
+        policy = policy_of(graph.definition.annotations) or DeletionPolicy.DELETE
+        family = self._family_of(graph)(stored, self._rules, "", policy)
         own: dict[Target, KubeObject] = {}
         children: dict[tuple[str, int], tuple[Apply, Child]] = {}
         faults: dict[Halt, None] = {}  # of all passes, those of the last one first

@@ -294,6 +294,12 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "limit on the CPU time of all CEL expressions in one reconcile of an instance; 0: none",
         ),
         (
+            "retain-persistent-volume-claims",
+            BOOLEAN,
+            "false",
+            "keep PersistentVolumeClaims that would be deleted, unless their template says Delete",
+        ),
+        (
             "max-prune-count",
             NATURAL,
             "0",

@@ -121,6 +121,7 @@ class Settings:
     propagate_labels: tuple[str, ...]
     evaluation_limit: float
     instance_evaluation_limit: float  # 0: none
+    retain_persistent_volume_claims: bool
     max_prune_count: int  # 0: any number
     max_prune_percent: int
     events: bool

@@ -23,6 +23,7 @@ from kro_gitops.metadata import (
     ARGOCD_INSTALLATION_ID,
     ARGOCD_SYNC_OPTIONS,
     ARGOCD_TRACKING_ID,
+    DELETION_POLICY,
     GITOPS_PREFIX,
     SOURCE,
     SOURCE_PATH,
@@ -47,6 +48,7 @@ class Role(StrEnum):
     """What an object is to the instance."""
 
     CHILD = "child"  # also one that is an instance itself: its children inherit from it
+    KEPT = "kept"  # a child that stays when its instance is deleted
     EXTERNAL = "external"
     SHARED = "shared"  # created for several instances
 
@@ -58,6 +60,7 @@ class Situation(StrEnum):
     CLUSTER_INSTANCE = "cluster-scoped instance"
     OUT_OF_REACH = "other namespace or cluster-scoped"
     OUT_OF_REACH_LABELLED = "other namespace or cluster-scoped, labelled"
+    KEPT = "stays when its instance is deleted"
     EXTERNAL = "external"
     SHARED = "shared"
 
@@ -97,6 +100,8 @@ TABLE: Mapping[Situation, Row] = {
     # A label on an object without an owner would make Argo CD prune it, so none is copied.
     Situation.OUT_OF_REACH: Row((), Copy.IDS, _NOTHING),
     Situation.OUT_OF_REACH_LABELLED: Row((), Copy.IDS, Copy.LABEL),
+    # The garbage collector must not delete it, nor Argo CD.
+    Situation.KEPT: Row((), Copy.IDS, _NOTHING),
     Situation.EXTERNAL: _UNSTAMPED,
     Situation.SHARED: _UNSTAMPED,
 }
@@ -107,6 +112,8 @@ _PROTECTION_OPTIONS: Mapping[str, tuple[str, ...]] = {
     ARGOCD_SYNC_OPTIONS: ("Delete=false", "Prune=false"),
     ARGOCD_COMPARE_OPTIONS: ("IgnoreExtraneous",),
 }
+# The only key of ours that a template may set.
+_POLICY = ("annotations", DELETION_POLICY)
 _IDS = (ARGOCD_TRACKING_ID, ARGOCD_INSTALLATION_ID)
 
 
@@ -195,6 +202,8 @@ def situation(parent: Parent, child: Child, policy: Policy) -> Situation:
             return Situation.EXTERNAL
         case Role.SHARED:
             return Situation.SHARED
+        case Role.KEPT:
+            return Situation.KEPT
         case Role.CHILD:
             pass
     match relation(parent.ref, child.ref):
@@ -236,7 +245,7 @@ class Stamper:
         marks = child.marks
         for section, keys in (("labels", marks.labels), ("annotations", marks.annotations)):
             for key in keys:
-                if key.startswith(GITOPS_PREFIX):
+                if key.startswith(GITOPS_PREFIX) and (section, key) != _POLICY:
                     raise RefusedError(
                         "reserved-metadata",
                         f'{child.ref}: {section} with prefix "{GITOPS_PREFIX}" '

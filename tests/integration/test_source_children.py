@@ -3,7 +3,7 @@
 from typing import Any
 
 from kro_gitops.kube.api import MergePatch, Selection
-from kro_gitops.metadata import OWNED, PRUNE_APPROVED
+from kro_gitops.metadata import DELETION_POLICY, OWNED, PRUNE_APPROVED
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.builders import config_map, definition, instance, resource
 from tests.integration.sources import SourceScene
@@ -137,3 +137,22 @@ async def test_deleting_instances_in_git_counts_their_children(sources: SourceSc
     message = str(found["status"]["conditions"])
     assert "6 of them are children of instances" in message
     assert await services(sources) == 6
+
+
+async def test_a_definition_in_git_may_have_a_deletion_policy(sources: SourceScene) -> None:
+    ref = await following(sources, 13)
+    kept = definition(*ALL)
+    kept["metadata"]["annotations"] = {DELETION_POLICY: "Orphan"}
+    commit = sources.commit({"rgd.yaml": kept})
+    await sources.ready(ref, commit)
+    await in_history(sources, ref, childrenChanged=39)
+    kept["spec"]["resources"] = [CM]
+    # Nothing is deleted, so nothing is held.
+    await sources.ready(ref, sources.commit({"rgd.yaml": kept}))
+
+    async def released() -> None:
+        assert await services(sources) == 0  # with our label
+        listed = (await sources.cluster.client.list(Selection(SERVICE, "town"))).items
+        assert len(listed) == 26
+
+    await sources.cluster.eventually(released, 20)

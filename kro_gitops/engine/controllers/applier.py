@@ -25,10 +25,21 @@ from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import is_same_desire
 from kro_gitops.engine.plan.steps import Apply
 from kro_gitops.errors import KroGitopsError, Unavailable
-from kro_gitops.kube.api import DeleteOptions, Propagation, WriteOptions
+from kro_gitops.kube.api import DeleteOptions, MergePatch, Propagation, WriteOptions
 from kro_gitops.kube.responses import Conflict, NotFound
-from kro_gitops.metadata import CHILD_MANAGER
+from kro_gitops.metadata import (
+    APPLYSET_PART_OF,
+    ARGOCD_INSTALLATION_ID,
+    ARGOCD_TRACKING_ID,
+    CHILD_MANAGER,
+    GITOPS_PREFIX,
+    INTERNAL_PREFIX,
+    KRO_PREFIX,
+    MANAGED_BY,
+    SOURCE,
+)
 from kro_gitops.telemetry.printable import printable
+from kro_gitops.tracking.identity import parse_tracking_id
 from kube_objects.errors import RefusedError
 from kube_objects.managed_fields import CachedObject, other_managers, pack_owned_fields
 from kube_objects.refs import KubeObject, ObjectRef
@@ -102,6 +113,36 @@ class Applier:
         except Conflict:
             return False
         return True
+
+    async def release(self, context: WriteContext, member: KubeObject, owner: str) -> None:
+        """Remove our metadata from a child that stays; `owner` is the uid of the instance."""
+        ref, metadata = ObjectRef.of(member), member["metadata"]
+        prefixes = (KRO_PREFIX, INTERNAL_PREFIX, GITOPS_PREFIX)
+        labels = {
+            key: None
+            for key in metadata.get("labels") or {}
+            if key.startswith(prefixes) or key in (APPLYSET_PART_OF, MANAGED_BY)
+        }
+        # A nested instance keeps the name of its source. Without it, it would pass for one that was
+        # created by hand, and get other permissions than it had.
+        is_instance = ref.kind in self._watches.served_kinds
+        written = metadata.get("annotations") or {}
+        annotations = {
+            key: None
+            for key in written
+            if key.startswith(prefixes) and not (is_instance and key == SOURCE)
+        }
+        # The id of the instance was copied; one of its own names the child.
+        claim = parse_tracking_id(written.get(ARGOCD_TRACKING_ID, ""))
+        if claim is not None and not claim.names(ref):
+            annotations |= dict.fromkeys((ARGOCD_TRACKING_ID, ARGOCD_INSTALLATION_ID))
+        owners = [o for o in metadata.get("ownerReferences") or () if o.get("uid") != owner]
+        changes = {"labels": labels, "annotations": annotations, "ownerReferences": owners}
+        try:
+            answer = await context.cluster.patch(ref, MergePatch({"metadata": changes}))
+        except NotFound:
+            return
+        self._watches.cache_child(context.key, answer)
 
     async def _apply_unowned(
         self, context: WriteContext, step: Apply, target: Target

@@ -27,6 +27,7 @@ from kro_gitops.engine.controllers.revisions import Revision, RevisionReconciler
 from kro_gitops.engine.controllers.serving import KindServer
 from kro_gitops.engine.crd.build import CrdInputs
 from kro_gitops.engine.crd.update import served_kind_name
+from kro_gitops.engine.deletion_policy import definition_policy
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.instance_metadata import has_finalizer, is_deleting
 from kro_gitops.engine.plan.drift import DEFAULT_DRIFT_RULES, DriftRules, with_annotations
@@ -249,6 +250,7 @@ class DefinitionReconciler:
         annotations = metadata.get("annotations") or {}
         try:
             drift = with_annotations(self._settings.drift, session.definition)
+            policy = definition_policy(session.definition)
         except RefusedError as error:
             session.set(reported.not_running(f"{error.message}; {error.hint}"))
             session.problem = error
@@ -267,6 +269,7 @@ class DefinitionReconciler:
             source_revision=annotations.get(REVISION, ""),
             source=annotations.get(SOURCE, ""),
             prune_approved=annotations.get(PRUNE_APPROVED, ""),
+            deletion_policy=policy,
         )
         try:
             await self._kinds.serve(served)

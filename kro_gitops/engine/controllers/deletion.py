@@ -19,21 +19,17 @@ from kro_gitops.engine.controllers.context import WriteContext
 from kro_gitops.engine.controllers.find_children import ChildFinder
 from kro_gitops.engine.controllers.status_writer import InstanceReport, StatusWriter
 from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.deletion_policy import is_kept
 from kro_gitops.engine.instance_metadata import has_finalizer
 from kro_gitops.engine.lost_instances import instance_uid_of
 from kro_gitops.engine.plan.deletion import had_reference, teardown, was_orphaned
+from kro_gitops.engine.plan.prune_limit import named
 from kro_gitops.engine.status import not_managed, under_deletion
 from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.kube.api import Cluster, MergePatch
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.metadata import (
-    APPLYSET_PART_OF,
     FINALIZER,
-    GITOPS_PREFIX,
-    INTERNAL_PREFIX,
-    KRO_PREFIX,
-    MANAGED_BY,
-    SOURCE,
 )
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -55,6 +51,8 @@ class DeletionReconciler:
         applier: Applier,
         status_writer: StatusWriter,
         counter: ChildCounter,
+        *,
+        retains_claims: bool,
     ) -> None:
         """`cluster` writes instances; children are written as the identity of the instance."""
         self._cluster = cluster
@@ -63,6 +61,7 @@ class DeletionReconciler:
         self._applier = applier
         self._status_writer = status_writer
         self._counter = counter
+        self._retains_claims = retains_claims
         self._seen: dict[ObjectRef, float] = {}  # when the deletion of an instance was seen
 
     def forget(self, key: ObjectRef) -> None:
@@ -119,6 +118,10 @@ class DeletionReconciler:
             return DONE
         found, is_watched = await self._finder.members(context, validate_inventory(last))
         members = [each for each in found if instance_uid_of(each) == last["metadata"]["uid"]]
+        kept = [each for each in members if is_kept(each, retains_claims=self._retains_claims)]
+        members = [each for each in members if each not in kept]
+        for member in kept:
+            await self._applier.release(context, member, last["metadata"]["uid"])
         wave = None if self._keeps_children(last, members) else teardown(members)
         if wave is None:
             self._watches.router.forget_lost(context.key)
@@ -144,10 +147,13 @@ class DeletionReconciler:
             members, is_watched = await self._finder.members(context, inventory)
         except KroGitopsError as error:
             raise _with_kro_message(error, "list deletion inventory") from error
-        if self._keeps_children(report.instance, members):
-            await self._orphan_children(report, context, members)
-            return None
-        wave = teardown(members)
+        kept = [each for each in members if is_kept(each, retains_claims=self._retains_claims)]
+        others = [each for each in members if each not in kept]
+        if self._keeps_children(report.instance, others):
+            kept, others = members, []
+        if kept:
+            await self._orphan_children(report, context, kept)
+        wave = teardown(others)
         if wave is None:
             return None
         missed = await delete_each(wave.to_delete, lambda obj: self._applier.delete(context, obj))
@@ -177,33 +183,9 @@ class DeletionReconciler:
         # that the deletion asked to orphan them.
         instance = report.instance
         for member in sorted(members, key=lambda each: had_reference(instance, each)):
-            ref = ObjectRef.of(member)
-            try:
-                metadata = member["metadata"]
-                prefixes = (KRO_PREFIX, INTERNAL_PREFIX, GITOPS_PREFIX)
-                labels = {
-                    key: None
-                    for key in metadata.get("labels") or {}
-                    if key.startswith(prefixes) or key in (APPLYSET_PART_OF, MANAGED_BY)
-                }
-                # A nested instance keeps the name of its source. Without it, it would pass for one
-                # that was created by hand, and get other permissions than it had.
-                is_instance = ref.kind in self._watches.served_kinds
-                annotations = {
-                    key: None
-                    for key in metadata.get("annotations") or {}
-                    if key.startswith(prefixes) and not (is_instance and key == SOURCE)
-                }
-                uid = report.instance["metadata"]["uid"]
-                owners = [o for o in metadata.get("ownerReferences") or () if o.get("uid") != uid]
-                changes = {"labels": labels, "annotations": annotations, "ownerReferences": owners}
-                answer = await context.cluster.patch(ref, MergePatch({"metadata": changes}))
-            except NotFound:
-                continue
-            self._watches.cache_child(context.key, answer)
-        self._status_writer.record_event(
-            report, "Normal", "Orphaned", "children were left in place"
-        )
+            await self._applier.release(context, member, instance["metadata"]["uid"])
+        text = f"left in place: {named(str(ObjectRef.of(each)) for each in members)}"
+        self._status_writer.record_event(report, "Normal", "Orphaned", text)
 
 
 def _with_kro_message(error: KroGitopsError, what: str) -> KroGitopsError:

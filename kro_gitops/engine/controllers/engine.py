@@ -28,6 +28,7 @@ from kro_gitops.engine.controllers.revisions import BY_DEFINITION, RevisionRecon
 from kro_gitops.engine.controllers.serving import KindServer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.crd.update import owner_of
+from kro_gitops.engine.deletion_policy import POLICY_KEYS, is_kept
 from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
@@ -93,6 +94,7 @@ class Engine:
         )
         self.gate = PruneGate(self.watches, self._wake_definition)
         self.counter = ChildCounter()
+        self._retains_claims = settings.instances.retains_claims
         self._compiler = Compiler(cluster, discovery, self._crds, settings.options, observer)
         publisher = CrdPublisher(cluster, discovery, self._crds, version)
         self._kinds = KindServer(
@@ -192,7 +194,12 @@ class Engine:
         members, _ = self.watches.members(
             applyset_id(instance), inventory.group_kinds, inventory.searched_namespaces(instance)
         )
-        refs = [ObjectRef.of(each) for each in members if not is_deleting(each)]
+        retains = self._retains_claims
+        refs = [
+            ObjectRef.of(each)
+            for each in members
+            if not is_deleting(each) and not is_kept(each, retains_claims=retains)
+        ]
         nested = (ref for ref in refs if ref.kind in self.served_kinds and ref != instance)
         return len(refs) + sum(map(self.children_of, nested))
 
@@ -336,6 +343,7 @@ def _relevant_fields(definition: KubeObject) -> tuple[object, ...]:
         annotations.get(DRIFT_IGNORE),
         annotations.get(READINESS),
         annotations.get(PRUNE_APPROVED),
+        *map(annotations.get, POLICY_KEYS),
     )
 
 

@@ -104,6 +104,7 @@ class InstanceSettings:
     reports_all_conditions: bool = False  # an Event for every condition, not only Ready
     readiness: Readiness = Readiness.KRO  # unless a definition says otherwise
     prune_limit: PruneLimit | None = None  # of instances that are not from a source
+    retains_claims: bool = False  # PersistentVolumeClaims stay unless their template says Delete
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,13 @@ class InstanceReconciler:
             reports_all_conditions=settings.reports_all_conditions,
         )
         self._deletions = DeletionReconciler(
-            engine.cluster, watches, self._finder, self._applier, self._status_writer, counter
+            engine.cluster,
+            watches,
+            self._finder,
+            self._applier,
+            self._status_writer,
+            counter,
+            retains_claims=settings.retains_claims,
         )
         self._gate = gate
         self._counter = counter
@@ -176,8 +183,11 @@ class InstanceReconciler:
             gate,
             counter,
             settings.prune_limit,
+            retains_claims=settings.retains_claims,
         )
-        self._children = Rules(settings.version, settings.tracking)
+        self._children = Rules(
+            settings.version, settings.tracking, retains_claims=settings.retains_claims
+        )
         self.turns = EvaluationTurns(settings.evaluation)
         self._knowledge = LiveKnowledge(watches)
         self.health = ChildrenHealthChecker(watches, settings.readiness)
@@ -330,7 +340,8 @@ class InstanceReconciler:
     async def _plan(self, session: _Session) -> tuple[Pass, tuple[Step, ...]]:
         """Begin a pass; return it, and its first steps."""
         instance = session.report.instance
-        family = Family(instance, self._children, session.report.served.source_revision)
+        served = session.report.served
+        family = Family(instance, self._children, served.source_revision, served.deletion_policy)
         evaluation = session.evaluation
         bounds = Bounds(self._settings.collection_size, evaluation.budget, evaluation.is_slice_over)
         run = Pass(session.graph, instance, family, self._knowledge, bounds, session.drift)

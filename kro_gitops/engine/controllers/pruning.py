@@ -17,6 +17,7 @@ from kro_gitops.engine.controllers.find_children import ChildFinder
 from kro_gitops.engine.controllers.lineage import PlannedChildren
 from kro_gitops.engine.controllers.prune_gate import Hold, PruneGate, Verdict
 from kro_gitops.engine.controllers.status_writer import InstanceReport, StatusWriter
+from kro_gitops.engine.deletion_policy import is_kept
 from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.prune_limit import (
@@ -60,8 +61,11 @@ class ChildPruner:
         gate: PruneGate,
         counter: ChildCounter,
         default_limit: PruneLimit | None,
+        *,
+        retains_claims: bool,
     ) -> None:
         """`default_limit` holds for instances and definitions that are not from a source."""
+        self._retains_claims = retains_claims
         self._finder = finder
         self._applier = applier
         self._lineage = lineage
@@ -80,7 +84,7 @@ class ChildPruner:
             members, _ = await self._finder.members(context, inventory)
         except KroGitopsError:
             return  # nothing is deleted without a complete plan, which lists them again
-        self._gate.report(report.served, report.key, _leaving(run, members))
+        self._gate.report(report.served, report.key, self._leaving(run, members))
 
     async def prune(
         self,
@@ -103,7 +107,7 @@ class ChildPruner:
             return Pruned(is_clean=True)
         own = context.authority.prune_limit or self._default_limit
         whole = definition_limit or own
-        leaving = _leaving(run, members)
+        leaving = self._leaving(run, members)
         verdict = self._gate.decide(report.served, report.instance, leaving, own, whole)
         if isinstance(verdict, Hold):
             # The garbage collector, or another client, may have deleted some of them already.
@@ -127,9 +131,13 @@ class ChildPruner:
         orphans: Sequence[KubeObject],
     ) -> str | None:
         order = {name: index for index, name in enumerate(run.graph.order)}
-        alive = [obj for obj in orphans if not is_deleting(obj)]
+        alive = [obj for obj in orphans if not is_deleting(obj) and not self._is_kept(obj)]
         alive.sort(key=lambda obj: order.get(node_of(obj), len(order)), reverse=True)
         try:
+            for obj in filter(self._is_kept, orphans):
+                await self._applier.release(context, obj, report.instance["metadata"]["uid"])
+                text = f"{ObjectRef.of(obj)} is no longer desired, and was left in place"
+                self._status_writer.record_event(report, "Normal", "Orphaned", text)
             missed = await delete_each(alive, lambda obj: self._applier.delete(context, obj))
         except KroGitopsError as error:
             return f"prune failed: {error.message}"
@@ -140,12 +148,18 @@ class ChildPruner:
         self._counter.add(source, "", ChildCounts(deleted=len(alive)))
         return "prune encountered UID conflicts; retrying" if missed else None
 
+    def _is_kept(self, obj: KubeObject) -> bool:
+        return is_kept(obj, retains_claims=self._retains_claims)
 
-def _leaving(run: Pass, members: Sequence[KubeObject]) -> Leaving:
-    """Return what would be deleted; children that are being deleted do not count."""
-    lost = [each for each in leaving_children(run, members) if not is_deleting(each)]
-    return Leaving(
-        tuple(map(ObjectRef.of, lost)),
-        Counter(map(node_of, lost)),
-        Counter(map(node_of, members)),
-    )
+    def _leaving(self, run: Pass, members: Sequence[KubeObject]) -> Leaving:
+        """Return what would be deleted; children that stay, or are deleted already, are not."""
+        lost = [
+            each
+            for each in leaving_children(run, members)
+            if not is_deleting(each) and not self._is_kept(each)
+        ]
+        return Leaving(
+            tuple(map(ObjectRef.of, lost)),
+            Counter(map(node_of, lost)),
+            Counter(map(node_of, members)),
+        )

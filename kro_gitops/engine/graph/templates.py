@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from kro_gitops.engine.definition import Definition, ResourceSpec
+from kro_gitops.engine.deletion_policy import POLICY_KEYS, parse_policy
 from kro_gitops.engine.graph.confidential import SECRET_DATA, is_secret, literals_of
 from kro_gitops.engine.graph.expressions import Draft, standalone_drafts
 from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.graph.selectors import check_selector
 from kro_gitops.engine.graph.template_walk import walk_by_schema, walk_freely
 from kro_gitops.metadata import GITOPS_PREFIX, RESERVED_BY_KRO
+from kube_objects.errors import RefusedError
 from kube_objects.paths import format_path
 from kube_objects.problems import Path, Problem, Spot
 from kube_objects.refs import Kind, is_dns_label
@@ -255,6 +257,9 @@ def _metadata_problems(draft: NodeDraft, definition: Definition, prefix: str) ->
         if not isinstance(keys, dict):
             continue
         for key in keys:
+            if section == "annotations" and key in POLICY_KEYS:
+                yield from _policy_problems(draft, key, keys[key], prefix)
+                continue
             reserved = next(
                 (p for p in (*RESERVED_BY_KRO, GITOPS_PREFIX) if key.startswith(p)), None
             )
@@ -267,3 +272,16 @@ def _metadata_problems(draft: NodeDraft, definition: Definition, prefix: str) ->
                 # kro does not reserve our own prefix, so it has no message for it.
                 message = "" if reserved == GITOPS_PREFIX else prefix + text
                 yield Problem("reserved-metadata", text, spot, message)
+
+
+def _policy_problems(draft: NodeDraft, key: str, value: object, prefix: str) -> Iterator[Problem]:
+    """Yield an error for a deletion policy that is none; an expression is known only later."""
+    if isinstance(value, str) and "${" in value:
+        return
+    try:
+        parse_policy(value)
+    except RefusedError as error:
+        spec = draft.spec
+        spot = Spot((*spec.body_path, "metadata", "annotations", key))
+        text = f'resource "{spec.id}": {error.message}'
+        yield Problem(error.code, text, spot, prefix + text, error.hint)

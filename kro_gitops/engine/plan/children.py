@@ -20,6 +20,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from kro_gitops.engine.applyset import applyset_id, member_labels
+from kro_gitops.engine.deletion_policy import (
+    POLICY_KEYS,
+    DeletionPolicy,
+    is_claim,
+    policy_of,
+)
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.labels import Position, instance_labels, node_labels, order_annotation
 from kro_gitops.engine.plan.placeholder import OPTIONAL, Placeholder, Unknown, is_unknown
@@ -27,11 +33,12 @@ from kro_gitops.metadata import (
     APPLYSET_PART_OF,
     COLLECTION_INDEX,
     COLLECTION_SIZE,
+    DELETION_POLICY,
     DESIRED_HASH,
     REVISION,
 )
 from kro_gitops.settings.option import AdoptionPolicy
-from kro_gitops.tracking.stamp import Child, Parent, Policy, Stamp, Stamper
+from kro_gitops.tracking.stamp import Child, Parent, Policy, Role, Stamp, Stamper
 from kube_objects.errors import RefusedError
 from kube_objects.managed_fields import CachedObject, owns_all_fields
 from kube_objects.refs import KubeObject, ObjectRef
@@ -55,13 +62,26 @@ class Rules:
     version: str = KRO_LEVEL
     tracking: Policy = field(default_factory=Policy)
     adoption: AdoptionPolicy = AdoptionPolicy.REFUSE
+    retains_claims: bool = False  # PersistentVolumeClaims stay unless their template says Delete
 
 
 class Family:
     """An instance, as the owner of its children."""
 
-    def __init__(self, instance: KubeObject, rules: Rules, definition_revision: str = "") -> None:
-        """`definition_revision` is the commit that last changed the definition, if known."""
+    def __init__(
+        self,
+        instance: KubeObject,
+        rules: Rules,
+        definition_revision: str = "",
+        policy: DeletionPolicy = DeletionPolicy.DELETE,
+    ) -> None:
+        """
+        `definition_revision` is the commit that last changed the definition, if known.
+
+        `policy` holds for children whose template has none.
+        """
+        self._policy = policy
+        self._retains_claims = rules.retains_claims
         self.parent = Parent.of(instance)
         self._definition_revision = definition_revision
         self._version = rules.version
@@ -104,7 +124,9 @@ class Family:
         `ref` is the object's own name, if that is known already.
         """
         body = as_stored(body)
-        stamped = self._stamp(Child.of(body, ref=ref), body).onto(body)
+        is_kept, body = self._with_policy(body)
+        role = Role.KEPT if is_kept else Role.CHILD
+        stamped = self._stamp(Child.of(body, role, ref), body).onto(body)
         metadata = stamped["metadata"]
         labels = {**_map_of(metadata, "labels"), **self._labels}
         if isinstance(position, Unknown):
@@ -135,6 +157,23 @@ class Family:
             if section is not None:
                 metadata[name] = Placeholder(section.reads, _TEXTS)
         return stamped
+
+    def _with_policy(self, body: KubeObject) -> tuple[bool, KubeObject]:
+        """Return whether a child stays when its instance is deleted, and the child that says so."""
+        annotations = _map_of(body["metadata"], "annotations")
+        values = [annotations[key] for key in POLICY_KEYS if key in annotations]
+        if any(map(is_unknown, values)):
+            return False, body
+        policy = policy_of(annotations)
+        if policy is not None:
+            return policy is DeletionPolicy.ORPHAN, body
+        default = self._policy
+        if self._retains_claims and is_claim(ObjectRef.of(body)):
+            default = DeletionPolicy.ORPHAN
+        if default is DeletionPolicy.DELETE or is_unknown(body["metadata"].get("annotations")):
+            return default is DeletionPolicy.ORPHAN, body
+        annotations = {**annotations, DELETION_POLICY: str(default)}
+        return True, {**body, "metadata": {**body["metadata"], "annotations": annotations}}
 
     def _stamp(self, child: Child, body: KubeObject) -> Stamp:
         """Return the stamp of a child; raise `RefusedError` if the child must not be applied."""
@@ -214,8 +253,8 @@ class UnstampedFamily(Family):
         metadata = body["metadata"]
         if any(name in metadata and not isinstance(metadata[name], dict) for name in _MERGED):
             return super().child(body, node, wave, position, ref)  # may replace what is there
-        body = as_stored(body)
-        child = Child.of(body, ref=ref)
+        is_kept, body = self._with_policy(as_stored(body))
+        child = Child.of(body, Role.KEPT if is_kept else Role.CHILD, ref)
         if is_unknown(body["metadata"].get("namespace")):
             self._stamp(child, body)
         else:

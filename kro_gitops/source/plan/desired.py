@@ -17,6 +17,7 @@ from kro_gitops.engine.plan.children import digest
 from kro_gitops.metadata import (
     ADOPT,
     APPLYSET_PART_OF,
+    DELETION_POLICY,
     DEPENDS_ON,
     DRIFT_ADDED_FIELDS,
     DRIFT_IGNORE,
@@ -52,7 +53,7 @@ _ENGINE_LABELS = frozenset({OWNED, APPLYSET_PART_OF})
 _WRITABLE = frozenset(
     {
         *(ADOPT, READINESS, READY_CONDITIONS, DRIFT_ADDED_FIELDS, DRIFT_IGNORE),
-        *(WAVE, DEPENDS_ON, PRUNE, PRUNE_APPROVED, FORCE),
+        *(WAVE, DEPENDS_ON, PRUNE, PRUNE_APPROVED, FORCE, DELETION_POLICY),
     }
 )
 
