@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kube_sandbox.controllers.workloads.plan_steps import Settings as WorkloadSettings
+    from kube_sandbox.dry_run import DryRun
     from kube_sandbox.process import SandboxProcess, run_process
     from kube_sandbox.server import SandboxServer, ServerOptions
     from kube_sandbox.storage.snapshots import restore as restore_snapshot
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "STORE_FILE",
+    "DryRun",
     "SandboxProcess",
     "SandboxServer",
     "ServerOptions",
@@ -45,6 +47,7 @@ __all__ = [
 # the garbage collector before it imports the hundreds of modules behind `SandboxServer`, and a
 # caller that only starts a process must not import them at all.
 _EXPORTS = {
+    "DryRun": ("kube_sandbox.dry_run", "DryRun"),
     "STORE_FILE": ("kube_sandbox.storage.store_file", "NAME"),
     "SandboxProcess": ("kube_sandbox.process", "SandboxProcess"),
     "SandboxServer": ("kube_sandbox.server", "SandboxServer"),
