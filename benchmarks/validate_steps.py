@@ -11,7 +11,7 @@ from time import process_time
 
 from kro_gitops.cli.inputs import Loaded, read_paths, show_findings
 from kro_gitops.engine.plan.evaluation import Bounds
-from kro_gitops.preview.instances import check_instance
+from kro_gitops.preview.objects import check_instance
 from kro_gitops.preview.rejections import rejections
 from kro_gitops.preview.repository import compile_repository
 from kro_gitops.source.files.manifests import read

@@ -20,7 +20,7 @@ from kro_gitops.engine.plan.children import Rules
 from kro_gitops.engine.plan.placeholder import is_unknown
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Reader
-from kro_gitops.preview.instances import check_instance
+from kro_gitops.preview.objects import check_instance
 from kro_gitops.preview.render import Renderer
 from kro_gitops.source.controllers.plan_requests import ChildPlan
 from kro_gitops.source.plan.preview import Action, EngineChanges, PlannedChange

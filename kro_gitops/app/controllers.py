@@ -4,7 +4,7 @@ Assembles the controllers of a process: the engine, the sources and the recorder
 
 import asyncio
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,6 +29,8 @@ from kro_gitops.engine.controllers.engine import DEFINITIONS, INSTANCES, REVISIO
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import EventRecorder
+from kro_gitops.local.dry_run import offline_api
+from kro_gitops.preview.diagnosis import Diagnosis
 from kro_gitops.settings.settings import Gate, Settings
 from kro_gitops.source.controllers.ownership import Ownership, SourceRecords
 from kro_gitops.source.controllers.state import SourceStore
@@ -90,7 +92,8 @@ def build_controllers(
         INSTANCES: InstanceLoopObserver(metrics, plurals),
     }
     context = EngineContext(client, discovery, counting, events, observers, ownership)
-    engine = Engine(context, engine_settings(settings))
+    options = engine_settings(settings)
+    engine = Engine(context, options)
     plurals.set_engine(engine)
     metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.served_kinds))
     metrics.dynamic_controller_watch_count.set_function(engine.watches.count)
@@ -99,12 +102,13 @@ def build_controllers(
     metrics.graph_revision_registry_entries.labels("active").set_function(engine.active_graphs)
     if not settings.sources:
         return Controllers(engine, records, None, events)
+    diagnosis = Diagnosis(options.options, child_rules(settings), offline_api())
     sources = SourceController(
         client,
         discovery,
         EngineView(engine),
         records,
-        source_rules(settings, storage),
+        replace(source_rules(settings, storage), diagnose=diagnosis),
         events=events,
         observer=SourceMetrics(metrics),
         children=EngineChildPlanner(engine, client, child_rules(settings)),

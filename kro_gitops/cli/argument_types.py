@@ -9,6 +9,7 @@ from argparse import ArgumentTypeError
 from dataclasses import dataclass
 
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+_KIND = re.compile(r"[A-Z][A-Za-z0-9]*|\*")
 _DURATION = re.compile(r"(?:(?:\d{1,6})[dhms])+")
 
 
@@ -78,3 +79,11 @@ def whole_number(text: str) -> int:
     if text.isascii() and text.isdigit():
         return int(text)
     raise ArgumentTypeError(f"'{text}' is not a whole number")
+
+
+def external_kind(text: str) -> tuple[str, str]:
+    """Parse GROUP/KIND; the core group has no name and no slash."""
+    group, _, kind = text.rpartition("/")
+    if not _KIND.fullmatch(kind) or "/" in group:
+        raise ArgumentTypeError(f"'{text}' is not GROUP/KIND, such as example.com/Bucket")
+    return group, kind

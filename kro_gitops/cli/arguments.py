@@ -11,6 +11,7 @@ from typing import Any
 
 from kro_gitops.cli.argument_types import (
     duration,
+    external_kind,
     full_target,
     positive,
     source_name,
@@ -379,6 +380,7 @@ def _add_definition(parser: argparse.ArgumentParser) -> None:
 
 def _add_build_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that change how definitions are compiled."""
+    _add_schema_options(parser)
     parser.add_argument(
         "--feature",
         action="append",
@@ -399,6 +401,28 @@ def _add_build_options(parser: argparse.ArgumentParser) -> None:
         default=DEFAULTS.max_dimensions,
         metavar="N",
         help="maximum number of dimensions of one forEach (default: %(default)s)",
+    )
+
+
+def _add_schema_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name kinds which neither Kubernetes nor the files define."""
+    parser.add_argument(
+        "--schema-location",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="CRDs, or JSON schemas as GROUP/kind_version.json: a file, a folder, or a template "
+        "such as 'crds/{{ .Group }}/{{ .ResourceKind }}_{{ .ResourceAPIVersion }}.json'; "
+        "can be given several times",
+    )
+    parser.add_argument(
+        "--external-kind",
+        action="append",
+        default=[],
+        type=external_kind,
+        metavar="GROUP/KIND",
+        help="a kind that the cluster has, whose schema is not known; GROUP/* is all of a group; "
+        "can be given several times",
     )
 
 

@@ -45,8 +45,10 @@ def _chosen(loaded: Loaded, file: str, name: str | None) -> CompiledDefinition:
         if definition.manifest.document.file == own or Path(file).is_dir()
     ]
     found = [each for each in definitions if name in (None, each.manifest.ref.name)]
-    if not definitions and loaded.errors:
-        fail_with_findings(loaded, loaded.errors)
+    # Objects of other files may be instances of definitions that are not read.
+    errors = [each for each in loaded.errors if each.problem.code != "unknown-kind"]
+    if not definitions and errors:
+        fail_with_findings(loaded, errors)
     names = printable(", ".join(each.manifest.ref.name for each in definitions))
     if len(found) > 1:
         fail(f"{file} has several definitions ({names}): choose one with --name")

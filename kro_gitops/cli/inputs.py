@@ -13,19 +13,22 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from kro_gitops.cli.exit_codes import PROBLEMS
+from kro_gitops.cli.file_reading import files_below, read_file, reason
 from kro_gitops.cli.messages import Style, counted, fail, say
 from kro_gitops.cli.output import FORMATS
+from kro_gitops.cli.schema_locations import schemas_at
 from kro_gitops.engine.options import Options
+from kro_gitops.local.dry_run import offline_api
+from kro_gitops.preview.cluster import AssumedCluster
 from kro_gitops.preview.masking import secret_fields_of, without_secrets
 from kro_gitops.preview.repository import Repository, compile_repository
 from kro_gitops.settings.option import OMIT_GATE
-from kro_gitops.source.files.foreign_files import chart_folders, is_foreign
 from kro_gitops.source.files.manifests import read
 from kube_objects import documents
 from kube_objects.builtins.catalog import catalog
@@ -105,55 +108,6 @@ def read_paths(paths: Iterable[str], besides: Iterable[str] = ()) -> FileSet:
     return found
 
 
-def read_file(name: str) -> bytes:
-    """Read a file, at most one byte more than the limit."""
-    path = Path(name)
-    about = path.stat()
-    if not stat.S_ISREG(about.st_mode):
-        raise OSError("is not a regular file")
-    limit = DEFAULT_LIMITS.file_bytes + 1
-    with path.open("rb") as stream:
-        content = stream.read(min(about.st_size + 1, limit))
-        if len(content) > about.st_size:  # it grows, or its size is not known
-            content += stream.read(limit - len(content))
-        return content
-
-
-def reason(error: OSError) -> str:
-    """Return why a file cannot be read, as the second half of a sentence."""
-    return f"cannot be read: {error.strerror}" if error.strerror else str(error)
-
-
-def files_below(folder: str) -> Iterator[str]:
-    """Yield the manifest files of a folder, chosen by their path below it."""
-    root = Path(os.path.realpath(folder))
-    found: dict[str, bool] = {}  # by path below the folder: whether it may be a manifest
-    waiting = [""]
-    while waiting:
-        prefix = waiting.pop()
-        folders: list[str] = []
-        try:
-            with os.scandir(f"{folder}/{prefix}") as listed:
-                entries = sorted(listed, key=lambda entry: entry.name)
-        except OSError:
-            continue
-        for entry in entries:
-            is_link = entry.is_symlink()
-            if not is_link and entry.is_dir():
-                if not entry.name.startswith("."):
-                    folders.append(f"{prefix}{entry.name}/")
-            elif is_link and Path(entry.path).is_dir():
-                continue  # also one below the folder: it is read under its own name
-            elif not is_link or Path(os.path.realpath(entry.path)).is_relative_to(root):
-                # A pipe or a socket is never a manifest; a broken link may have been meant as one.
-                found[f"{prefix}{entry.name}"] = is_link or entry.is_file()
-        waiting += reversed(folders)
-    charts = chart_folders(found)
-    for name, is_candidate in found.items():
-        if is_candidate and not is_foreign(name, charts):
-            yield os.path.normpath(f"{folder}/{name}")
-
-
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A compiled repository with the files it came from."""
@@ -193,7 +147,12 @@ def load(paths: list[str], args: argparse.Namespace, besides: Iterable[str] = ()
     gc.set_threshold(_GC_THRESHOLD)
     files = read_paths(paths, besides)
     manifests = read(files.contents.items(), chosen=True)
-    repository = compile_repository(manifests, catalog, build_options(args))
+    repository = compile_repository(
+        manifests,
+        catalog,
+        build_options(args),
+        AssumedCluster(offline_api(), schemas_at(args.schema_location, args.external_kind)),
+    )
     return Loaded(repository, files)
 
 

@@ -34,7 +34,14 @@ def renderer_of(
             ref = ObjectRef(ref.kind, namespace, ref.name)
         objects[ref] = manifest.object
     return Renderer(
-        repository.served, objects, given, rules, namespace, depth, failures_only=failures_only
+        repository.served,
+        objects,
+        given,
+        rules,
+        namespace,
+        depth,
+        failures_only=failures_only,
+        cluster=repository.cluster,
     )
 
 

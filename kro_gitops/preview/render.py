@@ -32,7 +32,8 @@ from kro_gitops.engine.plan.offline import OfflineKnowledge, applied_before, sto
 from kro_gitops.engine.plan.placeholder import Unknown, is_unknown
 from kro_gitops.engine.plan.steps import Apply, NodeState, Read, Select, Step
 from kro_gitops.kube.requests import reject_invalid_names
-from kro_gitops.preview.admission.refusal import is_type_checked, refusal_of
+from kro_gitops.preview.admission.refusal import ChildChecker, Refusal
+from kro_gitops.preview.cluster import NO_CLUSTER, AssumedCluster
 from kro_gitops.preview.sample_data import LiveData
 from kube_objects.dns_names import label_problems
 from kube_objects.errors import RefusedError
@@ -46,7 +47,7 @@ DEFAULT_NAMESPACE = "default"
 MAX_NESTING = 32
 
 
-Refusals = dict[tuple[str, int], RefusedError]  # by node and index
+Refusals = dict[tuple[str, int], Refusal]  # by node and index
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ class Renderer:
         depth: int | None = None,
         *,
         failures_only: bool = False,
+        cluster: AssumedCluster = NO_CLUSTER,
     ) -> None:
         self._graphs = graphs or {}
         self._objects = objects or {}
@@ -136,7 +138,7 @@ class Renderer:
         self._applied: dict[Target, str] = {}
         self._written = {target_of(ref) for ref in self._objects}
         self._failures_only = failures_only
-        self._typed: dict[int, bool] = {}  # by node: whether the compiler checked all its types
+        self._children = ChildChecker(cluster.error_of)
         # By definition:
         self._families: dict[str, type[Family]] = {}
         self._parts: dict[str, Mapping[str, ReadPaths | None]] = {}
@@ -226,7 +228,7 @@ class Renderer:
                 if refusal is not None:
                     index = step.index if isinstance(step, Apply) else 0
                     refused[step.node, index] = refusal
-                    run.failed(step, refusal.message)
+                    run.failed(step, refusal.error.message)
                     continue
                 self._answer(run, step, parts.get(step.node, {}))
                 if isinstance(step, Apply):
@@ -244,7 +246,7 @@ class Renderer:
             self._families[name] = Family if stamped else UnstampedFamily
         return self._families[name]
 
-    def _refusal_of(self, step: Step, run: Pass, instance: KubeObject) -> RefusedError | None:
+    def _refusal_of(self, step: Step, run: Pass, instance: KubeObject) -> Refusal | None:
         """Return why a step would fail; None if it may not even be tried."""
         if isinstance(step, Select):
             return None
@@ -255,21 +257,18 @@ class Renderer:
             reject_invalid_names(step.ref.namespace, step.ref.name)
         except RefusedError as error:
             if isinstance(step, Apply):
-                return error
-            return RefusedError(error.code, step.failure(error.message))
+                return Refusal(error)
+            return Refusal(RefusedError(error.code, step.failure(error.message)))
         if isinstance(step, Read):
             return None
         if step.ref.namespace and label_problems(step.ref.namespace):
             # Whatever the cluster is: there is no namespace of such a name.
-            return RefusedError("not-found", f"namespaces {quote(step.ref.namespace)} not found")
+            text = f"namespaces {quote(step.ref.namespace)} not found"
+            return Refusal(RefusedError("not-found", text))
         is_written = bool(step.ref.name) and target_of(step.ref) in self._written
         if is_written and not may_adopt(self._rules.adoption, instance, step.ref):
-            return NotAdopted(step.ref)
-        node = run.graph.nodes[step.node]
-        is_typed = self._typed.get(id(node))
-        if is_typed is None:
-            is_typed = self._typed[id(node)] = is_type_checked(node)
-        return refusal_of(step.object, node.served, is_typed=is_typed)
+            return Refusal(NotAdopted(step.ref))
+        return self._children.refusal_of(step.object, run.graph.nodes[step.node])
 
     def _answer(self, run: Pass, step: Step, parts: ReadPaths | None) -> None:
         """Answer a step with what would exist after it; only `parts` of it are read."""
@@ -326,7 +325,8 @@ def _report(run: Pass, rendering: Rendering, refused: Refusals) -> None:
             if refusal is None:
                 failure = Failure(name, FOREIGN_APPLYSET, text, place)
             else:
-                failure = Failure(name, refusal.code, text, place, refusal.hint)
+                at = (*place, "template", *refusal.path) if refusal.path else place
+                failure = Failure(name, refusal.error.code, text, at, refusal.error.hint)
             rendering.failures.append(failure)
         readiness = _readiness(run, name)
         if isinstance(readiness, Fatal) and not run.faults:

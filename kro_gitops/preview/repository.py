@@ -6,11 +6,11 @@ A definition may use kinds that other definitions of the same repository generat
 CustomResourceDefinitions in the repository count as known, too.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 
-from kro_gitops.engine.api import own_kinds
+from kro_gitops.engine.api import DEFINITION_KIND, own_kinds
 from kro_gitops.engine.crd.build import CrdInputs
 from kro_gitops.engine.definition import Parsed, is_definition, parse
 from kro_gitops.engine.graph import dag
@@ -18,18 +18,32 @@ from kro_gitops.engine.graph.build import served_kind, try_build
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.labels import is_kro_owned, label_value
 from kro_gitops.engine.options import DEFAULTS, Options
-from kro_gitops.metadata import DEFINITION_NAME
+from kro_gitops.metadata import DEFINITION_NAME, DEPENDS_ON, WAVE
+from kro_gitops.preview.cluster import ANYTHING, NO_CLUSTER, AssumedCluster
 from kro_gitops.preview.crds import check_crd, named_kinds
-from kro_gitops.preview.instances import check_custom_resource, check_instance
 from kro_gitops.preview.lints import lint_graph
+from kro_gitops.preview.objects import (
+    check_builtin,
+    check_custom_resource,
+    check_instance,
+    check_name,
+    check_source,
+    reserved_keys,
+    unknown_kind,
+)
+from kro_gitops.source.api.crd import source_crds
 from kro_gitops.source.files.manifests import Manifest, Manifests
+from kro_gitops.source.kinds import GIT_SOURCE_KIND
+from kro_gitops.source.plan.stages import Stage, object_order, stage_of
+from kube_objects.builtins.catalog import catalog
 from kube_objects.crds import is_crd, kinds_of_crd
 from kube_objects.errors import SchemaError
 from kube_objects.problems import Finding, Problem, Severity, Spot
-from kube_objects.refs import Kind, KubeObject
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.schemas import KindSchema, LayeredSchemas, Schemas, SchemaSet
 
-_ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+# Codes of problems that objects of all kinds have.
+_NOT_OF_CRDS = frozenset(("invalid-name", "namespace-on-cluster-scoped"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +69,7 @@ class Repository:
     instances: list[tuple[Manifest, Graph]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     schemas: Schemas = field(default_factory=SchemaSet)
+    cluster: AssumedCluster = NO_CLUSTER
 
     @property
     def served(self) -> Mapping[Kind, Graph]:
@@ -87,19 +102,28 @@ class Repository:
 
 
 def compile_repository(
-    manifests: Manifests, known: Schemas, options: Options = DEFAULTS
+    manifests: Manifests,
+    known: Schemas,
+    options: Options = DEFAULTS,
+    cluster: AssumedCluster = NO_CLUSTER,
+    only: Collection[ObjectRef] | None = None,
 ) -> Repository:
-    """Compile every definition and check every instance."""
+    """
+    Compile every definition and check every object.
+
+    With `only`, objects other than those are not checked; definitions are compiled anyway.
+    """
     own = SchemaSet()
     repository = Repository(
         manifests=manifests.manifests,
         findings=list(manifests.findings),
-        schemas=LayeredSchemas(own, known, own_kinds()),
+        schemas=LayeredSchemas(own, known, own_kinds(), _source_kinds(), cluster.schemas),
+        cluster=cluster,
     )
     unserved: set[Kind] = set()
     for manifest in manifests.manifests:
         if is_crd(manifest.object):
-            repository.findings.extend(_learn_crd(manifest, own, unserved))
+            repository.findings.extend(_learn_crd(manifest, own, unserved, cluster))
     definitions = _parsed_definitions(manifests, repository)
     by_kind: dict[Kind, Graph | None] = {
         each.kind: None for each in definitions if not each.is_rejected
@@ -114,26 +138,44 @@ def compile_repository(
         if is_served:
             by_kind[definition.kind] = graph
     for manifest in manifests.manifests:
+        if only is not None and manifest.ref not in only:
+            continue
         if not is_definition(manifest.object):
             repository.findings.extend(_check_other(manifest, by_kind, own, repository))
+    repository.findings.extend(_order_findings(repository))
     repository.findings.sort(key=lambda finding: finding.order)
     return repository
 
 
-def _learn_crd(manifest: Manifest, own: SchemaSet, unserved: set[Kind]) -> Iterator[Finding]:
+@cache
+def _source_kinds() -> SchemaSet:
+    return SchemaSet([kind for crd in source_crds() for kind in kinds_of_crd(crd)])
+
+
+def _learn_crd(
+    manifest: Manifest, own: SchemaSet, unserved: set[Kind], cluster: AssumedCluster
+) -> Iterator[Finding]:
     problems = list(check_crd(manifest.object))
+    served = catalog.find(manifest.ref.kind)
+    if not problems and served is not None:
+        found = check_builtin(manifest.object, served, cluster)
+        problems = [
+            each if each.code in _NOT_OF_CRDS else replace(each, code="invalid-crd")
+            for each in found
+        ]
+    problems += reserved_keys(manifest.object)
     try:
         kinds = kinds_of_crd(manifest.object) if not problems else []
     except SchemaError as error:
         problems = [Problem(error.code, error.message, error.spot, hint=error.hint)]
         kinds = []
     yield from (manifest.finding(problem) for problem in problems)
-    for served in kinds:
-        own.add(served)
+    for each in kinds:
+        own.add(each)
     if problems:
         # Others may use its kinds: that is one mistake, not two.
         for kind in named_kinds(manifest.object):
-            own.add(KindSchema(kind, "", True, _ANYTHING))
+            own.add(KindSchema(kind, "", True, ANYTHING))
             unserved.add(kind)
 
 
@@ -267,7 +309,12 @@ def _compile(
 ) -> Graph | None:
     manifest, parsed = definition.manifest, definition.parsed
     built = try_build(manifest.object, repository.schemas, options, parsed)
-    repository.findings.extend(manifest.finding(problem) for problem in built.problems)
+    problems = [*built.problems, *check_name(manifest.object, DEFINITION_KIND)]
+    known = repository.schemas.schema_of(DEFINITION_KIND)
+    if not problems and known is not None:
+        problems += check_custom_resource(manifest.object, known)
+    problems += reserved_keys(manifest.object)
+    repository.findings.extend(manifest.finding(problem) for problem in dict.fromkeys(problems))
     if built.graph is not None:
         lints = lint_graph(built.graph)
         repository.findings.extend(manifest.finding(problem) for problem in lints)
@@ -284,36 +331,63 @@ def _compile(
 def _unseen(parsed: Parsed) -> KindSchema:
     """Return a kind of which nothing is known, so anything is right."""
     schema = parsed.definition.schema
-    return KindSchema(schema.served, "", schema.is_namespaced, _ANYTHING)
+    return KindSchema(schema.served, "", schema.is_namespaced, ANYTHING)
 
 
 def _check_other(
     manifest: Manifest, by_kind: Mapping[Kind, Graph | None], own: SchemaSet, repository: Repository
 ) -> Iterator[Finding]:
-    kind = manifest.ref.kind
-    graph, served = by_kind.get(kind), own.schema_of(kind)
+    """Check an object that is no definition."""
+    kind, obj, cluster = manifest.ref.kind, manifest.object, repository.cluster
+    graph = by_kind.get(kind)
     if graph is not None:
         repository.instances.append((manifest, graph))
-        problems = list(check_instance(manifest.object, graph))
-    elif served is not None:
-        # Also an instance of a definition that does not compile, if its schema is known.
-        problems = list(check_custom_resource(manifest.object, served))
+    if is_crd(obj):
+        return  # it was checked when its kinds were learned
+    problems = list(reserved_keys(obj))
+    served = own.schema_of(kind) or repository.schemas.schema_of(kind)
+    if graph is not None:
+        problems += check_instance(obj, graph)
+    elif kind == GIT_SOURCE_KIND and served is not None:
+        problems += check_source(obj, served)
+    elif served is None:
+        problems.append(unknown_kind(kind, repository.schemas.kinds()))
+    elif catalog.find(kind) is served:
+        problems += check_builtin(obj, served, cluster)
     else:
-        problems = list(_unknown_instance(kind, by_kind))
+        # Also an instance of a definition that does not compile, if its schema is known.
+        problems += check_custom_resource(obj, served)
     for problem in problems:
         yield manifest.finding(problem)
 
 
-def _unknown_instance(kind: Kind, by_kind: Mapping[Kind, Graph | None]) -> Iterator[Problem]:
-    """Complain about a kind only if its group is one that definitions here generate."""
-    if kind.group not in {served.group for served in by_kind}:
+def _order_findings(repository: Repository) -> Iterator[Finding]:
+    """Report annotations that order objects, and objects that are the same by their namespace."""
+    placed: dict[ObjectRef, Manifest] = {}
+    objects: list[KubeObject] = []
+    for manifest in repository.manifests:
+        served = repository.schemas.schema_of(manifest.ref.kind)
+        namespaced = served.namespaced if served is not None else bool(manifest.ref.namespace)
+        default = repository.cluster.namespace
+        namespace = (manifest.ref.namespace or default) if namespaced else ""
+        ref = replace(manifest.ref, namespace=namespace)
+        if ref in placed:
+            text = (
+                f"{ref} is defined twice: once with its namespace written out, once without; "
+                f"see {placed[ref].origin()}"
+            )
+            problem = Problem("duplicate-object", text, hint="remove one of the two")
+            yield manifest.finding(problem)
+            continue
+        placed[ref] = manifest
+        if stage_of(ref.kind) is Stage.OBJECTS:
+            metadata = {**manifest.object["metadata"], "namespace": namespace}
+            objects.append({**manifest.object, "metadata": metadata})
+    annotated = [each for each in objects if "annotations" in each["metadata"]]
+    if not any(
+        set(each["metadata"]["annotations"] or ()) & {WAVE, DEPENDS_ON} for each in annotated
+    ):
         return
-    near = get_close_matches(
-        f"{kind.api_version} {kind.kind}", [str(served) for served in by_kind], n=1, cutoff=0.6
-    )
-    yield Problem(
-        "unknown-kind",
-        f"no ResourceGraphDefinition in these files serves {kind}",
-        Spot(("kind",)),
-        hint=f"did you mean {near[0]}?" if near else "",
-    )
+    earlier = [ref for ref in placed if stage_of(ref.kind) is not Stage.OBJECTS]
+    for ref, problem in object_order(objects, earlier=earlier).problems:
+        yield placed[ref].finding(problem)

@@ -65,6 +65,7 @@ WITHOUT_EXAMPLE = {
         "refused-path",
         "revoked-key",
         "schema-mismatch",
+        "unusable-schema",
         "secret-not-found",
     ),
     *(

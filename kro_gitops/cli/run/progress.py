@@ -65,6 +65,7 @@ class Item:
     details: tuple[str, ...] = ()  # failures of a source with their places
     hint: str = ""
     place: str = ""  # file, line and column, as far as they are known
+    error_code: str = ""
 
     @property
     def name(self) -> str:
@@ -106,7 +107,7 @@ def source_item(source: KubeObject, goal: Goal, reported: Collection[str] = ()) 
         return Item(ref, State.WAITING, message)
     if found.is_good:
         return Item(ref, State.READY)
-    others = tuple(str(each) for each in failures(source) if each.object not in reported)
+    others = tuple(map(located_text, (e for e in failures(source) if e.object not in reported)))
     others += (f"and {omitted} more",) if (omitted := omitted_failures(source)) else ()
     # The headline repeats the first of them.
     message = found.headline.partition(" ")[2]
@@ -114,24 +115,45 @@ def source_item(source: KubeObject, goal: Goal, reported: Collection[str] = ()) 
     return Item(ref, State.FAILED, message, others, found.hint)
 
 
-def object_item(obj: KubeObject, places: Mapping[str, str], tree: Branch | None = None) -> Item:
-    """Return the item of a definition, or of an instance with its tree."""
+def object_item(
+    obj: KubeObject,
+    failures: Mapping[str, Sequence[ListedFailure]],
+    tree: Branch | None = None,
+) -> Item:
+    """Return the item of a definition, or of an instance with its tree; `failures` are by name."""
     ref, verdict = ObjectRef.of(obj), health(obj)
     state = _STATES[verdict.health]
     message = "" if state is State.READY else verdict.message.strip()
     details = []
+    place, error_code = "", ""
+    located = failures.get(f"{ref.kind.kind} {ref.place}", ()) if message else ()
+    if located:
+        first, *others = located
+        place, error_code, message = first.place, first.error_code, first.message
+        details = [located_text(each) for each in others]
     for branch in blockers(tree) if tree is not None else ():
         text = branch.verdict.message.strip() or branch.verdict.health
         details.append(f"{branch.ref.kind.kind} {branch.ref.place}: {text}")
     source = written(obj)
     file = source.path if source else ""
-    place = places.get(f"{ref.kind.kind} {ref.place}", file)
-    return Item(ref, state, message, tuple(details), place=place)
+    return Item(ref, state, message, tuple(details), place=place or file, error_code=error_code)
 
 
-def places_of(listed: Iterable[ListedFailure]) -> dict[str, str]:
-    """Return the place of each object that has a failure, by the object's name."""
-    return {each.object: each.place for each in listed if each.object and each.place}
+def by_object(listed: Iterable[ListedFailure]) -> dict[str, list[ListedFailure]]:
+    """Return the failures that have a place by the names of their objects."""
+    found: dict[str, list[ListedFailure]] = {}
+    for each in listed:
+        if each.object and each.place:
+            found.setdefault(each.object, []).append(each)
+    return found
+
+
+def located_text(failure: ListedFailure) -> str:
+    """Format a failure with its place and code, as `validate` does."""
+    place = f"{failure.place}: " if failure.place else ""
+    subject = f"{failure.object}: " if failure.object else ""
+    code = f"error[{failure.error_code}]: " if failure.error_code else ""
+    return f"{place}{code}{subject}{failure.message}"
 
 
 def outcome(state: ClusterState, unchanged: float) -> bool | None:
@@ -255,7 +277,8 @@ def reasons(state: ClusterState, *, is_short: bool = False) -> list[str]:
         details = item.details
         if is_short:
             text, details = _short(text), tuple(map(_short, details))
-        lines.append(f"{place}{item.name}: {text or item.state}")
+        code = f"error[{item.error_code}]: " if item.error_code else ""
+        lines.append(f"{place}{code}{item.name}: {text or item.state}")
         lines += [f"  {detail}" for detail in details]
         lines += [f"  hint: {item.hint}"] if item.hint else []
     if any(item.state is State.FAILED for item in state.definitions):

@@ -8,8 +8,8 @@ from kro_gitops.cli.cluster_reading import NotInstalled, Reading
 from kro_gitops.cli.run.progress import (
     ClusterState,
     State,
+    by_object,
     object_item,
-    places_of,
     source_item,
 )
 from kro_gitops.cli.source_tree import source_branches
@@ -65,10 +65,10 @@ class Watcher:
         instances = in_order(await reading.objects(offers, ""))
         family = await reading.family(instances, definitions)
         trees = [await source_branches(reading, each, definitions, family) for each in sources]
-        places = places_of(failure for source in sources for failure in failures(source))
+        located = by_object(failure for source in sources for failure in failures(source))
         grown = {_uid(each): grow(each, family, definitions) for each in instances}
-        definition_items = tuple(object_item(each, places) for each in listed)
-        instance_items = tuple(object_item(each, places, grown[_uid(each)]) for each in instances)
+        definition_items = tuple(object_item(each, located) for each in listed)
+        instance_items = tuple(object_item(each, located, grown[_uid(each)]) for each in instances)
         items = (*definition_items, *instance_items)
         reported = {item.name for item in items if item.state is not State.READY}
         # What no source applied: definitions, then instances with their children.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from kro_gitops.engine.plan.placeholder import is_unknown
+from kro_gitops.kube.responses import Cause
 from kube_objects.dns_names import (
     DNS_1123_SUBDOMAIN,
     NameShape,
@@ -49,31 +50,38 @@ _MAX_ANNOTATIONS_BYTES = 256 * 1024
 _RBAC = "rbac.authorization.k8s.io"
 
 
-def metadata_errors(metadata: KubeObject, kind: Kind) -> Iterator[str]:
+def metadata_causes(metadata: KubeObject, kind: Kind) -> Iterator[Cause]:
     """Yield the errors in the metadata of an object, as far as it is known."""
-    name = metadata["name"]
+    name, namespace = metadata.get("name"), metadata.get("namespace")
     if isinstance(name, str):
         rule = _NAME_RULES.get((kind.group, kind.kind), DNS_1123_SUBDOMAIN.problems)
-        yield from (f"metadata.name: Invalid value: {quote(name)}: {each}" for each in rule(name))
+        yield from (_invalid("metadata.name", name, each) for each in rule(name))
+    if isinstance(namespace, str) and namespace:
+        for text in label_problems(namespace):
+            yield _invalid("metadata.namespace", namespace, text)
     labels, annotations = metadata.get("labels"), metadata.get("annotations")
     for key, value in labels.items() if isinstance(labels, dict) else ():
         for text in _key_problems(key):
-            yield f"metadata.labels: Invalid value: {quote(key)}: {text}"
+            yield _invalid("metadata.labels", key, text)
         for text in _LABEL_VALUE.problems(value, "bytes") if isinstance(value, str) else ():
-            yield f"metadata.labels: Invalid value: {quote(value)}: {text}"
-    if not isinstance(annotations, dict):
-        return
-    size = 0
-    for key, value in annotations.items():
-        for text in _key_problems(key.lower()):
-            yield f"metadata.annotations: Invalid value: {quote(key)}: {text}"
-        if not is_unknown(value):
-            size += len(key.encode()) + len(str(value).encode())
-    if size > _MAX_ANNOTATIONS_BYTES:
-        yield f"metadata.annotations: Too long: may not be more than {_MAX_ANNOTATIONS_BYTES} bytes"
+            yield _invalid("metadata.labels", value, text)
+    if isinstance(annotations, dict):
+        size = 0
+        for key, value in annotations.items():
+            for text in _key_problems(key.lower()):
+                yield _invalid("metadata.annotations", key, text)
+            if not is_unknown(value):
+                size += len(key.encode()) + len(str(value).encode())
+        if size > _MAX_ANNOTATIONS_BYTES:
+            text = f"Too long: may not be more than {_MAX_ANNOTATIONS_BYTES} bytes"
+            yield Cause("FieldValueTooLong", text, "metadata.annotations")
+    finalizers = metadata.get("finalizers")
+    for each in finalizers if isinstance(finalizers, list) else ():
+        for text in _key_problems(each) if isinstance(each, str) else ():
+            yield _invalid("metadata.finalizers", each, text)
 
 
-def data_key_errors(obj: KubeObject) -> Iterator[str]:
+def data_key_causes(obj: KubeObject) -> Iterator[Cause]:
     """Yield the errors in the keys of a ConfigMap or a Secret."""
     if (obj.get("apiVersion"), obj.get("kind")) not in (("v1", "ConfigMap"), ("v1", "Secret")):
         return
@@ -86,7 +94,11 @@ def data_key_errors(obj: KubeObject) -> Iterator[str]:
             elif key.startswith(".."):
                 texts.append("must not start with '..'")
             for text in texts:
-                yield f"{section}[{key}]: Invalid value: {quote(key)}: {text}"
+                yield _invalid(f"{section}[{key}]", key, text)
+
+
+def _invalid(field: str, value: str, text: str) -> Cause:
+    return Cause("FieldValueInvalid", f"Invalid value: {quote(value)}: {text}", field)
 
 
 @lru_cache(maxsize=4096)  # the children of a repository have few keys

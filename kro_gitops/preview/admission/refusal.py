@@ -1,27 +1,102 @@
 """
 A child → why the API server would not store it.
 
-In the order of the server: server-side apply compares the object with its type, then the object is
-validated. Of built-in kinds only the metadata and keys of data are validated here; the rest of
-their rules is known to the server alone. Parts that are unknown are not checked.
+Objects of built-in kinds are sent to the API server in this process, if there is one. Without it,
+and for custom kinds, the rules are here, in the order of the server: server-side apply compares the
+object with its type, then the object is validated. Of built-in kinds only the metadata and keys of
+data are then validated. Parts that are unknown are not checked.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import Node
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.preview.admission.field_types import type_errors
-from kro_gitops.preview.admission.object_metadata import data_key_errors, metadata_errors
+from kro_gitops.preview.admission.object_metadata import data_key_causes, metadata_causes
 from kro_gitops.preview.admission.schema_rules import schema_errors
+from kro_gitops.preview.admission.shapes import shape_of, without_unknown
+from kro_gitops.preview.cluster import ErrorOf
+from kro_gitops.source.plan.rejections import problems_of
+from kro_gitops.source.plan.schema_errors import violations
 from kube_objects import structural_schema as schemas
 from kube_objects.builtins.catalog import catalog
 from kube_objects.errors import RefusedError
 from kube_objects.go_text import quote
+from kube_objects.problems import Path
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import KindSchema, Schema
 
 # Types whose values can have no other type at run time.
 _CHECKED = re.compile(r"(optional_type|list|map|string|bool|int|uint|double|[(), ])+")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a child would not be stored; `path` is the field in it, as far as one is known."""
+
+    error: RefusedError
+    path: Path = ()
+
+
+class ChildChecker:
+    """Finds the children that the API server would reject."""
+
+    def __init__(self, error_of: ErrorOf | None = None) -> None:
+        self._error_of = error_of
+        self._accepted: set[str] = set()  # shapes
+        self._typed: dict[int, bool] = {}  # by node: whether the compiler checked all its types
+
+    def refusal_of(self, child: KubeObject, node: Node) -> Refusal | None:
+        """Return why a child of a node would be rejected; None if no reason is to be seen."""
+        if self._error_of is None or catalog.find(node.served.kind) is None:
+            is_typed = self._typed.get(id(node))
+            if is_typed is None:
+                is_typed = self._typed[id(node)] = is_type_checked(node)
+            error = refusal_of(child, node.served, is_typed=is_typed)
+            return Refusal(error) if error is not None else None
+        shape, has_unknown = shape_of(child)
+        if shape in self._accepted:
+            return None
+        known, unknown = without_unknown(child) if has_unknown else (child, [])
+        rejection = self._error_of(known)
+        if rejection is not None:
+            found = _refusal(rejection, known, node.served, unknown)
+            if found is not None:
+                return found
+        self._accepted.add(shape)
+        return None
+
+
+def _refusal(
+    error: KroGitopsError, obj: KubeObject, served: KindSchema, unknown: list[Path]
+) -> Refusal | None:
+    """Return an answer of the API server, unless it is about something that is unknown."""
+    problems = problems_of(error, obj, served, is_builtin=True)
+    if unknown:
+        problems = [each for each in problems if not _concerns(each.spot.path, unknown)]
+        if not problems:
+            return None
+    is_typed = any(violations(error.message, obj))
+    text = error.message
+    if unknown and not is_typed:
+        text = problems[0].summary
+    hint, path = problems[0].hint, problems[0].spot.path
+    if is_typed:
+        return Refusal(RefusedError("schema-mismatch", text, hint=hint), path)
+    return Refusal(RefusedError("invalid", text, hint=hint), path)
+
+
+def _concerns(path: Path, unknown: list[Path]) -> bool:
+    """Return True if a path is above or below one that is unknown; errors may have no indices."""
+    named = _names(path)
+    others = map(_names, unknown)
+    return any(named[: len(each)] == each or each[: len(named)] == named for each in others)
+
+
+def _names(path: Path) -> Path:
+    return tuple(step for step in path if isinstance(step, str))
 
 
 def is_type_checked(node: Node) -> bool:
@@ -67,8 +142,9 @@ def refusal_of(
         return RefusedError(
             "schema-mismatch", f"failed to create typed patch object ({place}; {group}): {text}"
         )
-    errors = [*metadata_errors(metadata, kind)]
-    errors += data_key_errors(child) if is_builtin else schema_errors(child, served.schema)
+    causes = [*metadata_causes(metadata, kind), *(data_key_causes(child) if is_builtin else ())]
+    errors = [f"{each.field}: {each.message}" for each in causes]
+    errors += [] if is_builtin else schema_errors(child, served.schema)
     if not errors:
         return None
     qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind

@@ -38,6 +38,7 @@ from kro_gitops.source.plan.stages import Stage
 from kro_gitops.source.plan.steps import Apply, Replace, foreign_owner, replacement
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject
+from kube_objects.validation import validate
 
 _SCHEMA_TIMEOUT = 10.0  # seconds for every API server to serve a schema that was just changed
 _DELETION_TIMEOUT = 60.0  # seconds for an object to be gone that is created again
@@ -191,9 +192,17 @@ class StageExecutor:
                 # Right after a schema changed, an API server may not know its new fields yet.
                 is_schema = isinstance(error, NotServed) or is_unknown_field(error, step.desired)
                 is_late = asyncio.get_running_loop().time() > until
-                if step.desired.ref.kind not in context.fresh or not is_schema or is_late:
+                is_fresh = step.desired.ref.kind in context.fresh and not is_late
+                if not is_schema or not is_fresh or self._is_certain(step):
                     raise
             await asyncio.sleep(_POLL_INTERVAL)
+
+    def _is_certain(self, step: Apply | Replace) -> bool:
+        """Return True if the object has a field that its definition does not have either."""
+        served = self._engine.schema_of(step.desired.ref.kind)
+        if served is None:
+            return False
+        return any(e.code == "unknown-field" for e in validate(step.desired.object, served.schema))
 
     async def _delete(self, context: SyncContext, step: Replace) -> None:
         """Delete an object that cannot be changed, and wait until it is gone."""
@@ -222,5 +231,5 @@ class StageExecutor:
             live = await context.cluster.find(desired.ref)
             result = explain_conflict(desired, error, live, self._argocd)
         else:
-            result = explain(desired, error)
+            result = explain(desired, error, self._engine.schema_of(desired.ref.kind))
         return _Written(desired, result, is_applied=False, is_denied=is_denied(error))

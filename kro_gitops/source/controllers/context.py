@@ -6,7 +6,15 @@ Also the interfaces to what is not part of it: the engine, and metrics.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -22,12 +30,15 @@ from kro_gitops.source.controllers.live_cache import LiveCache
 from kro_gitops.source.controllers.read_budget import ReadBudget
 from kro_gitops.source.controllers.state import SourceState, SourceStore, Trigger
 from kro_gitops.source.files.budget import Amount
+from kro_gitops.source.files.manifests import Manifest
 from kro_gitops.source.plan.claims import CLAIM_TIMEOUT
 from kro_gitops.source.plan.result import SyncResult
 from kro_gitops.tracking.health import HealthStatus
 from kro_gitops.tracking.inventory import Inventory, Key
 from kro_gitops.tracking.methods import ArgoCD
+from kube_objects.problems import Finding
 from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.schemas import KindSchema, Schemas
 
 _MAX_CONCURRENT = 16
 _T = TypeVar("_T")
@@ -49,6 +60,9 @@ class EngineCache(Protocol):
     def instances_of(self, kind: Kind) -> int:
         """Count the instances of a kind, in all namespaces."""
 
+    def schema_of(self, kind: Kind) -> KindSchema | None:
+        """Return the schema of a kind that a definition generates, as it is served."""
+
     def child_kinds(self, kind: Kind) -> frozenset[Kind]:
         """Return the kinds of the children of a kind's instances."""
 
@@ -66,6 +80,11 @@ class EngineCache(Protocol):
 
     def listen(self, listener: Callable[[str], None]) -> None:
         """Call `listener` with a source whenever children of it were counted."""
+
+
+# Return what is wrong with some of the manifests of a revision, by what they say: the manifests,
+# the objects in question, kinds that the cluster has besides, and the namespace of the source.
+Diagnose = Callable[[Sequence[Manifest], Collection[ObjectRef], Schemas, str], Sequence[Finding]]
 
 
 class SourceObserver:
@@ -130,6 +149,7 @@ class ControllerContext:
     wake: Callable[[ObjectRef], None]  # put a source into the workqueue
     claim_timeout: float = CLAIM_TIMEOUT
     budget: ReadBudget = field(default_factory=ReadBudget)  # of memory
+    diagnose: Diagnose | None = None  # describes what is wrong with the manifests of a revision
 
     def request(self, key: ObjectRef, trigger: Trigger) -> None:
         """Have a source reconciled at once."""

@@ -43,10 +43,15 @@ _WITHOUT_STATUS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """The health of objects; `healthy` are the versions that were found healthy just now."""
+    """
+    The health of objects.
+
+    `healthy` are the versions that were found healthy just now, `degraded` the objects that failed.
+    """
 
     result: SyncResult = field(default_factory=SyncResult)
     healthy: Mapping[Key, object] = field(default_factory=dict)
+    degraded: tuple[Desired, ...] = ()
 
     @property
     def is_healthy(self) -> bool:
@@ -126,7 +131,8 @@ class HealthChecker:
             waiting=tuple(by_health.get(Health.PROGRESSING, ())),
             degraded=tuple(by_health.get(Health.DEGRADED, ())),
         )
-        return HealthReport(result, healthy)
+        bad = tuple(each for each, verdict in verdicts if verdict.health is Health.DEGRADED)
+        return HealthReport(result, healthy, bad)
 
 
 async def _read(reader: Reader, desired: Desired) -> tuple[Desired, HealthStatus, str]:

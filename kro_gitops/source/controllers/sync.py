@@ -24,6 +24,7 @@ from kro_gitops.source.controllers.deletion import (
     same_ref,
     wake_heirs,
 )
+from kro_gitops.source.controllers.diagnosis import Diagnoser
 from kro_gitops.source.controllers.health import HealthChecker, definition_health
 from kro_gitops.source.controllers.rbac import MissingPermissions
 from kro_gitops.source.controllers.reporter import Reporter
@@ -109,6 +110,7 @@ class SourceSync:
         self._executor = executor
         self._pruner = pruner
         self._health = health
+        self._diagnoser = Diagnoser(controller)
         self._permissions = permissions
         self._reporter = reporter
 
@@ -153,6 +155,8 @@ class SourceSync:
         result = replace(
             state.result, ready=found.ready, waiting=found.waiting, degraded=found.degraded
         )
+        if state.synced is not None:
+            result = await self._diagnoser.described(state, state.synced, result, report.degraded)
         healthy = {**state.healthy, **report.healthy} if report.healthy else state.healthy
         return replace(state, result=result, healthy=healthy)
 
@@ -253,7 +257,9 @@ class SourceSync:
                 plan.desired.values(),
                 prunes=spec.prune,
             )
-            result = missing + run.result
+            result = await self._diagnoser.described(
+                state, fetched, missing + run.result, report.degraded
+            )
         except KroGitopsError as error:
             fault = Fault(error.code, error.full_text)
             result = run.result + context.partial + SyncResult(failures=(fault,))

@@ -26,7 +26,12 @@ from kro_gitops.kube.events import EventRecorder
 from kro_gitops.metadata import PLAN_REQUEST, PRUNE_APPROVED, REQUESTED_AT
 from kro_gitops.source.api.parse import Defaults, read_spec
 from kro_gitops.source.controllers.apply import StageExecutor
-from kro_gitops.source.controllers.context import ControllerContext, EngineCache, SourceObserver
+from kro_gitops.source.controllers.context import (
+    ControllerContext,
+    Diagnose,
+    EngineCache,
+    SourceObserver,
+)
 from kro_gitops.source.controllers.deletion import Pruner, SourceDeletion, has_finalizer, was_lost
 from kro_gitops.source.controllers.fetch import Fetcher, Poller
 from kro_gitops.source.controllers.health import HealthChecker
@@ -62,6 +67,7 @@ class SourceOptions:
 
     storage: Path
     defaults: Defaults = field(default_factory=Defaults)
+    diagnose: Diagnose | None = None
     argocd: ArgoCD = field(default_factory=ArgoCD)
     fetch: FetchRules = field(default_factory=FetchRules)
     namespaces: Collection[str] = ()  # empty: all
@@ -108,6 +114,7 @@ class SourceController:
             lambda key: self._loop.add(key),
             options.claim_timeout,
             ReadBudget(options.budget, observer.kept_in_memory),
+            options.diagnose,
         )
         engine.listen(self._status_changed)
         # By namespace: a tenant whose objects are slow to apply does not delay others.

@@ -107,6 +107,12 @@ class Item:
         return found
 
     @property
+    def manifest(self) -> Manifest:
+        """Return the manifest that it was made of."""
+        document = self.file.document(self._start, self._length)
+        return Manifest(self.object, document, self._prefix)
+
+    @property
     def path(self) -> str:
         """Return the file it stands in."""
         return self.file.name

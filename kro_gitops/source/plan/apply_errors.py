@@ -1,85 +1,36 @@
 """
 Errors of a server-side apply → faults with their origin in git.
 
-Two facts have no structured form in a Status, so their texts are parsed here and nowhere else:
-
-* Schema violations. The API server answers with a plain text and code 500, as if it had failed:
-
-      failed to create typed patch object (default/x; /v1, Kind=Service): errors:
-        .spec.ports[port=80,protocol="TCP"].prt: field not declared in schema
-        .spec.type: expected string, got &value.valueUnstructured{Value:1}
-
-  (structured-merge-diff v6 `typed/validate.go`, wrapped by apimachinery
-  `managedfields/internal/structuredmerge.go`.) List items are named by their keys. Values are left
-  out: the object may be a Secret.
-* Immutable fields. A Status has causes, but their reason is FieldValueInvalid or
-  FieldValueForbidden, as for every other bad value. Only the message of the cause says that the
-  field cannot be changed: "field is immutable" (apimachinery `pkg/api/validation/objectmeta.go`,
-  FieldImmutableErrorMsg), "field is immutable when `immutable` is set" (kubernetes
-  `pkg/apis/core/validation/validation.go`, ValidateConfigMapUpdate), and by convention the message
-  of a CRD's transition rule.
-
-What the API server says about a Secret is left out, because it may quote it.
+One fact has no structured form in a Status, so its text is parsed here and nowhere else: immutable
+fields. A Status has causes, but their reason is FieldValueInvalid or FieldValueForbidden, as for
+every other bad value. Only the message of the cause says that the field cannot be changed: "field
+is immutable" (apimachinery `pkg/api/validation/objectmeta.go`, FieldImmutableErrorMsg), "field is
+immutable when `immutable` is set" (kubernetes `pkg/apis/core/validation/validation.go`,
+ValidateConfigMapUpdate), and by convention the message of a CRD's transition rule.
 """
 
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 from kro_gitops.errors import KroGitopsError, NotServed, UserError
-from kro_gitops.kube.responses import ApiError, Conflict, Invalid
+from kro_gitops.kube.responses import ApiError, Conflict, Invalid, NotFound
 from kro_gitops.source.plan.desired import Desired
+from kro_gitops.source.plan.rejections import is_secret, problems_of
 from kro_gitops.source.plan.result import Fault, SyncResult
+from kro_gitops.source.plan.schema_errors import violations
 from kro_gitops.tracking.foreign_owners import find_foreign_owner
 from kro_gitops.tracking.methods import ArgoCD
+from kube_objects.builtins.catalog import catalog
 from kube_objects.errors import RefusedError
-from kube_objects.problems import Path, Spot
 from kube_objects.refs import Kind, KubeObject
+from kube_objects.schemas import KindSchema
 
 _FORBIDDEN = "forbidden"
 _BAD_REQUEST = 400
+_SERVER_ERROR = 500
 _MAX_CONFLICTS = 3  # fields named in a message
 _FIELD_REASONS = frozenset({"FieldValueInvalid", "FieldValueForbidden"})
 _IMMUTABLE = re.compile(r"\bimmutable\b")
-_PREFIX = re.compile(r"failed to create typed patch object \([^)]*\): (?:errors:\n)?")
-_LINE = re.compile(r"^\s*((?:\.[^\s.\[\]:]+|\[(?:[^\]\"]|\"(?:[^\"\\]|\\.)*\")*\])+): (.*)$", re.M)
-_STEP = re.compile(r"\.([^.\[\]]+)|\[((?:[^\]\"]|\"(?:[^\"\\]|\\.)*\")*)\]")
-_KEY = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|[^,]+)")
-_VALUE = re.compile(r", got &.*$")
-_UNDECLARED = "field not declared in schema"
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A field that violates the schema of its kind."""
-
-    path: Path
-    text: str
-    is_unknown: bool = False  # the schema has no such field
-
-    @property
-    def spot(self) -> Spot:
-        """Return the place inside the object."""
-        return Spot(self.path, on_key=self.is_unknown)
-
-
-def violations(message: str, obj: KubeObject) -> tuple[Violation, ...]:
-    """Parse the fields that a server names; empty if the message has another form."""
-    found = _PREFIX.match(message)
-    if found is None:
-        return ()
-    violations = []
-    for line in _LINE.finditer(message[found.end() :]):
-        field, said = line[1], line[2]
-        path, name = tuple(_path(field, obj)), field.removeprefix(".")
-        if said == _UNDECLARED:
-            text = f"there is no field '{name}'"
-            violations.append(Violation(path, text, is_unknown=True))
-        else:
-            violations.append(Violation(path, f"'{name}': {_VALUE.sub('', said)}"))
-    return tuple(violations)
 
 
 def is_immutable(error: KroGitopsError) -> bool:
@@ -128,29 +79,39 @@ def not_served(kind: Kind) -> KroGitopsError:
     )
 
 
-def explain(desired: Desired, error: KroGitopsError) -> SyncResult:
-    """Return the faults of an object that could not be read or applied."""
-    found = violations(error.message, desired.object)
-    if found:  # not lasting: the schema of the kind can change, too
-        origin = desired.item.origin
+def explain(
+    desired: Desired, error: KroGitopsError, served: KindSchema | None = None
+) -> SyncResult:
+    """Return the faults of an object that could not be read or applied; `served` is its kind."""
+    if _is_rejection(error, desired):
+        builtin = catalog.find(desired.ref.kind)
+        problems = problems_of(
+            error, desired.object, builtin or served, is_builtin=builtin is not None
+        )
+        # Not lasting: the schema of the kind can change, too.
+        faults = [Fault.of_finding(desired.item.finding(each)) for each in problems]
         return SyncResult(
             failures=tuple(
-                Fault("schema-mismatch", each.text, str(desired.ref), origin(each.spot))
-                for each in found
+                replace(each, subject=str(desired.ref), is_lasting=False, is_rejection=True)
+                for each in faults
             )
         )
-    field_ = error.causes[0].field if isinstance(error, ApiError) and error.causes else ""
-    is_secret = (desired.ref.kind.group, desired.ref.kind.kind) == ("", "Secret")
     if isinstance(error, NotServed):
         error = not_served(desired.ref.kind)
-    elif is_secret and isinstance(error, ApiError):
-        fields = ", ".join(cause.field for cause in error.causes if cause.field)
-        where = f" at {fields}" if fields else ""
-        reason = error.status.reason or f"HTTP {error.status.http_code}"
-        error = KroGitopsError(error.code, f"{desired.ref} was rejected{where}: {reason}")
     lasting = isinstance(error, UserError) and error.code not in ("foreign-owner", "conflict")
-    fault = Fault.of_item(desired.item, desired.ref, error, field_=field_, lasting=lasting)
-    return SyncResult(failures=(fault,))
+    fault = Fault.of_item(desired.item, desired.ref, error, lasting=lasting)
+    return SyncResult(failures=(replace(fault, is_rejection=error.code == "not-served"),))
+
+
+def _is_rejection(error: KroGitopsError, desired: Desired) -> bool:
+    """Return True if the API server rejected the object for what is written in it."""
+    if isinstance(error, Invalid) or is_unknown_field(error, desired):
+        return True
+    if not isinstance(error, ApiError):
+        return False
+    # Objects that cannot be decoded are answered as if the server had failed, without a reason.
+    is_undecodable = error.status.http_code == _SERVER_ERROR and not error.status.reason
+    return is_undecodable or isinstance(error, NotFound) or is_secret(desired.object)
 
 
 def explain_conflict(
@@ -169,38 +130,3 @@ def explain_conflict(
     return explain(desired, rejected) + SyncResult(
         foreign=foreign, conflicts=(f"{desired.ref}: {fields}",)
     )
-
-
-def _path(field: str, obj: KubeObject) -> Iterator[str | int]:
-    """Yield the path of a field, as far as the object has it."""
-    here: Any = obj
-    for name, item in _STEP.findall(field):
-        step = name if name else _index(item, here)
-        if step is None:
-            return
-        yield step
-        if isinstance(here, dict):
-            here = here.get(step)
-        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
-            here = here[step]
-        else:
-            here = None
-
-
-def _index(item: str, items: Any) -> int | None:
-    """Return the index of a list item, given as a number or by its keys."""
-    if item.isdecimal():
-        return int(item)
-    keys: dict[str, Any] = {}
-    for key, value in _KEY.findall(item):
-        try:
-            keys[key] = json.loads(value)
-        except ValueError:
-            keys[key] = value
-    if not keys or not isinstance(items, list):
-        return None
-    for number, each in enumerate(items):
-        # A key that is not written has its default value.
-        if isinstance(each, dict) and all(each.get(k, want) == want for k, want in keys.items()):
-            return number
-    return None

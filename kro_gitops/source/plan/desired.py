@@ -132,13 +132,7 @@ class Provenance:
         self, item: Item, ref: ObjectRef, entry: Entry | None, stage: Stage, extra: TrackingMetadata
     ) -> Desired:
         """Return the object to apply; `extra` are further annotations and labels, as Argo CD's."""
-        written = item.object.get("metadata") or {}
-        for section in ("labels", "annotations"):
-            keys = written.get(section)
-            for key in keys if isinstance(keys, dict) else ():
-                is_ours = key.startswith(GITOPS_PREFIX) and key not in _WRITABLE
-                if is_ours or (section == "labels" and key in _ENGINE_LABELS):
-                    raise ReservedKeyError(section, key)
+        check_reserved_keys(item.object)
         body = _stamped(item, ref, self.source, extra)
         annotations = body["metadata"]["annotations"]
         is_same = entry is not None and entry.hash == item.digest
@@ -153,6 +147,17 @@ class Provenance:
             digest(body),
             WAVE in annotations or DEPENDS_ON in annotations,
         )
+
+
+def check_reserved_keys(obj: KubeObject) -> None:
+    """Raise ReservedKeyError if an object in git has a label or annotation that we write."""
+    written = obj.get("metadata") or {}
+    for section in ("labels", "annotations"):
+        keys = written.get(section)
+        for key in keys if isinstance(keys, dict) else ():
+            is_ours = key.startswith(GITOPS_PREFIX) and key not in _WRITABLE
+            if is_ours or (section == "labels" and key in _ENGINE_LABELS):
+                raise ReservedKeyError(section, key)
 
 
 def assess(desired: Desired, live: KubeObject | None) -> State:

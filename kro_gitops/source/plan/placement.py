@@ -115,7 +115,8 @@ class Placement:
         except ReservedKeyError as error:
             return Fault.of_finding(item.finding(error.problem))
         except KroGitopsError as error:
-            return Fault.of_item(item, item.ref, error, lasting=isinstance(error, RefusedError))
+            fault = Fault.of_item(item, item.ref, error, lasting=isinstance(error, RefusedError))
+            return replace(fault, is_rejection=error.code == "not-served")
 
     def _rejection(self, ref: ObjectRef, is_namespaced: bool) -> str:
         return rejection(

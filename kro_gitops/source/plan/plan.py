@@ -207,8 +207,9 @@ class _Planner:
         for each in result.current:
             verdict = result.verdicts.get(each.ref) or self._verdict(each)
             if verdict.health is not Health.HEALTHY:
-                text = f"{each.ref}: {verdict.message}"
-                self._fail(each.item, each.ref, KroGitopsError("definition-refused", text))
+                error = KroGitopsError("definition-refused", verdict.message)
+                fault = Fault.of_item(each.item, each.ref, error, lasting=False)
+                self._add(SyncResult(failures=(replace(fault, is_rejection=True),)))
                 self._block(each.item.ref, f"definition {each.ref.name} was not accepted")
 
     def _plan_objects(self) -> bool:

@@ -38,6 +38,7 @@ class Fault:
     subject: str = ""
     origin: Origin | None = None
     is_lasting: bool = False  # a retry changes nothing until git changes
+    is_rejection: bool = False  # of what is written in git; it may be described better
 
     @classmethod
     def of_finding(cls, finding: Finding) -> "Fault":
@@ -80,6 +81,7 @@ class SyncResult:
     """What one sync, or a part of it, did and found."""
 
     failures: tuple[Fault, ...] = ()
+    rejections: tuple[Fault, ...] = ()  # of children of instances, with the place of their template
     warnings: tuple[Fault, ...] = ()
     foreign: tuple[str, ...] = ()  # objects that belong to other owners, with the owner
     conflicts: tuple[str, ...] = ()

@@ -149,6 +149,7 @@ class Report:
             names = ("inventory", "failures", "failuresOmitted", "warnings")
             objects = {name: former.get(name) for name in names}
         else:
+            listed = (*result.failures, *result.rejections)
             objects = {
                 "inventory": {
                     "objects": result.objects,
@@ -158,8 +159,8 @@ class Report:
                     "failed": len(result.failures),
                     "shards": self.shards,
                 },
-                "failures": _listed(result.failures),
-                "failuresOmitted": max(len(result.failures) - MOST_LISTED, 0) or None,
+                "failures": _listed(listed),
+                "failuresOmitted": max(len(listed) - MOST_LISTED, 0) or None,
                 "warnings": _listed(result.warnings),
             }
         known = {each.type: each for each in parse_conditions({"status": dict(former)})}

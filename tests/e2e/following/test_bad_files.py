@@ -55,9 +55,9 @@ TWICE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: good\ndata:\n  x: '
         (BAD_YAML, (6, 5), ""),
         (UNKNOWN_FIELD, (6, 1), "dta"),
         (INVALID, (8, 19), "targetPort"),
-        (WRONG_TYPE, (6, 6), "expected string"),
+        (WRONG_TYPE, (6, 6), "must be a string"),
         (NO_NAME, (1, 1), "name"),
-        (NO_KIND, (1, 1), "does not serve"),
+        (NO_KIND, (1, 13), "there is no kind Nothing"),
     ],
     ids=[
         "bad YAML",
@@ -114,7 +114,9 @@ async def test_a_field_that_the_definition_of_another_source_gets_later(
     front = world.front(color="red", size="XL")
     commit = world.commit({"front.yaml": yaml.safe_dump(front, sort_keys=False)})
     await world.follow()
-    source = await world.reported("Ready", "False", text="no field 'spec.size'", commit=commit)
+    source = await world.reported(
+        "Ready", "False", text="'spec.size' is not a field", commit=commit
+    )
     [failure] = source["status"]["failures"]
     assert (failure["line"], failure["column"]) == (8, 3)
     fields = {"color": "string", "size": 'string | default="M"'}

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +22,7 @@ from kro_gitops.cli.run.progress import (
 from kro_gitops.cli.tables import UNICODE, Row, flatten
 from kro_gitops.inspect.views.instances import Absent, Branch
 from kro_gitops.inspect.views.source_progress import Goal
+from kro_gitops.inspect.views.sources import ListedFailure
 from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kro_gitops.tracking.health import Health, HealthStatus, health
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -169,8 +171,10 @@ def test_the_place_of_a_failure_is_better_than_the_file() -> None:
     obj = made(WEBAPP, "front", condition("Ready", "False", "no"))
     obj["metadata"]["annotations"] = {"gitops.kro.run/path": "apps/front.yaml"}
     assert object_item(obj, {}).place == "apps/front.yaml"
-    places = {"WebApp shop/front": "apps/front.yaml:7:3"}
-    assert object_item(obj, places).place == "apps/front.yaml:7:3"
+    failure = ListedFailure("WebApp shop/front", "apps/front.yaml", 7, 3, "not-in-enum", "no")
+    found = object_item(obj, {"WebApp shop/front": [failure, replace(failure, line=9)]})
+    assert (found.place, found.error_code) == ("apps/front.yaml:7:3", "not-in-enum")
+    assert found.details == ("apps/front.yaml:9:3: error[not-in-enum]: WebApp shop/front: no",)
 
 
 FINE = branch("fine", Health.HEALTHY, branch("a", Health.HEALTHY), branch("b", Health.HEALTHY))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kro_gitops.source.plan.apply_errors import Violation, violations
+from kro_gitops.source.plan.schema_errors import Violation, violations
 from kube_objects.refs import KubeObject
 
 PREFIX = "failed to create typed patch object (default/x; apps/v1, Kind=Deployment): "
