@@ -8,9 +8,12 @@ while some child is not healthy: False if one has failed, Unknown while one is o
 
 from collections.abc import Mapping
 
+from kro_gitops.metadata import READINESS
+from kro_gitops.settings.option import Readiness
 from kro_gitops.tracking.health import CHILDREN_HEALTHY, Health, HealthStatus, health
 from kro_gitops.tracking.workload_health import workload_health
 from kube_objects.conditions import FALSE, UNKNOWN, Condition
+from kube_objects.errors import RefusedError
 from kube_objects.managed_fields import CachedObject
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -44,6 +47,19 @@ class CachedChild(CachedObject):
     def is_degraded(self) -> bool:
         """Return whether the child has failed, rather than being on its way."""
         return self.health is not None and self.health.health is Health.DEGRADED
+
+
+def parse_readiness(annotations: Mapping[str, str]) -> str:
+    """Return what a definition says about Ready, empty if nothing; raise `RefusedError`."""
+    text = annotations.get(READINESS, "")
+    if text and text not in set(Readiness):
+        choices = " or ".join(Readiness)
+        raise RefusedError(
+            "invalid-readiness",
+            f"annotation {READINESS}: {text[:60]!r} is not {choices}",
+            hint=f"set {choices}, or remove the annotation",
+        )
+    return text
 
 
 def child_health(child: KubeObject, *, is_instance: bool) -> HealthStatus | None:

@@ -75,7 +75,7 @@ WITHOUT_EXAMPLE = {
         "ssh-login-missing",
         "tag-renamed",
     ),
-    *("invalid-drift-rules", "second-controller"),
+    *("invalid-readiness", "invalid-drift-rules", "second-controller"),
     *("too-many-patterns", "unknown-dependency", "unknown-signer", "unsigned", "url-with-login"),
 }
 

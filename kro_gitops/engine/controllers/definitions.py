@@ -18,6 +18,7 @@ from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine import definition_status as reported
 from kro_gitops.engine.api import DEFINITION_KIND
+from kro_gitops.engine.child_health import parse_readiness
 from kro_gitops.engine.conditions import ReadyCondition, parse_ready_conditions
 from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
 from kro_gitops.engine.controllers.context import EngineContext
@@ -43,7 +44,6 @@ from kro_gitops.metadata import (
     FINALIZER,
     KRO_GROUP,
     PRUNE_APPROVED,
-    READINESS,
     READY_CONDITIONS,
     REVISION,
     SOURCE,
@@ -251,11 +251,11 @@ class DefinitionReconciler:
         try:
             drift = with_annotations(self._settings.drift, session.definition)
             policy = definition_policy(session.definition)
+            readiness = parse_readiness(annotations)
         except RefusedError as error:
             session.set(reported.not_running(f"{error.message}; {error.hint}"))
             session.problem = error
             return
-        annotations = metadata.get("annotations") or {}
         served = ServedKind(
             kind=graph.served.kind,
             plural=graph.served.plural,
@@ -264,7 +264,7 @@ class DefinitionReconciler:
             revision=revision.number,
             graph=graph,
             ready_conditions=ready_conditions(session.definition),
-            readiness=annotations.get(READINESS, ""),
+            readiness=readiness,
             drift=drift,
             source_revision=annotations.get(REVISION, ""),
             source=annotations.get(SOURCE, ""),

@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.engine.child_health import child_health, health_condition, worst_health
+from kro_gitops.engine.child_health import (
+    child_health,
+    health_condition,
+    parse_readiness,
+    worst_health,
+)
 from kro_gitops.tracking.health import Health, HealthStatus
+from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 DEPLOYMENT = Kind("apps", "v1", "Deployment")
@@ -98,3 +104,10 @@ def test_what_a_child_reports_is_one_short_line() -> None:
     assert found is not None
     assert "one two xxx" in found.message
     assert len(found.message) < 400
+
+
+def test_a_definition_says_what_ready_means() -> None:
+    assert parse_readiness({}) == ""
+    assert parse_readiness({"gitops.kro.run/readiness": "children"}) == "children"
+    with pytest.raises(RefusedError, match="'childrn' is not kro or children"):
+        parse_readiness({"gitops.kro.run/readiness": "childrn"})
