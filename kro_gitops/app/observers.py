@@ -142,6 +142,10 @@ class EngineMetrics(Observer):
         if is_repair:
             self._metrics.kro_gitops_drift_repaired_total.labels(kind.kind).inc()
 
+    def repair_delayed(self, kind: Kind) -> None:
+        """Count a repair after which the next one has to wait."""
+        self._metrics.kro_gitops_repairs_delayed_total.labels(kind.kind).inc()
+
     def state_changed(self, instance: ObjectRef, before: str, after: str) -> None:
         """Count a change of state; kro calls the kind a resource here."""
         kind = f"{instance.kind.api_version}, Kind={instance.kind.kind}"

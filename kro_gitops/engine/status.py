@@ -4,8 +4,8 @@ What an instance reports: conditions, its state, its projected fields.
 The messages are kro's. `Ready` follows from the other conditions; the state sums it up in one word.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -32,6 +32,8 @@ MANAGED = "InstanceManaged"
 RESOLVED = "GraphResolved"
 RESOURCES = "ResourcesReady"
 TYPES = ConditionTypes((MANAGED, RESOLVED, RESOURCES))
+
+_MAX_CONTESTED = 3
 
 
 class State(StrEnum):
@@ -104,6 +106,16 @@ def children_not_healthy(health: Condition) -> PassResult:
     reason = "ChildrenDegraded" if is_degraded else "ChildrenProgressing"
     condition = Condition(RESOURCES, health.status, reason, health.message)
     return PassResult(State.ERROR if is_degraded else State.IN_PROGRESS, condition)
+
+
+def with_contested_children(condition: Condition, contested: Sequence[str]) -> Condition:
+    """Return a condition that names children which other clients keep changing, whatever it is."""
+    texts = [text for text in contested if text not in (condition.message or "")]
+    if not texts:
+        return condition
+    more = f"; and {len(texts) - _MAX_CONTESTED} more" if len(texts) > _MAX_CONTESTED else ""
+    message = "; ".join([condition.message or "", *texts[:_MAX_CONTESTED]]) + more
+    return replace(condition, message=message)
 
 
 def summarize(run: Pass) -> PassResult:

@@ -316,6 +316,10 @@ class Metrics:
     kro_gitops_drift_repaired_total = counter(
         "Children applied again because another field manager had changed them", "kind"
     )
+    kro_gitops_repairs_delayed_total = counter(
+        "Repairs of children that another client keeps changing; the next repair has to wait",
+        "kind",
+    )
     kro_gitops_source_polls_total = counter("Polls of git remotes", "source", "outcome")
     kro_gitops_source_poll_seconds = histogram(
         "Duration of a poll, including the fetch", _SOURCE_BUCKETS, "source"

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from kro_gitops.engine.adoption import NotAdopted
 from kro_gitops.engine.applyset import Target, is_member, reject_foreign_member, target_of
+from kro_gitops.engine.controllers.contested_children import ContestedChildren
 from kro_gitops.engine.controllers.context import WriteContext
 from kro_gitops.engine.controllers.drift_repair import Applied, DriftRepair
 from kro_gitops.engine.controllers.observer import Observer
@@ -60,6 +61,7 @@ class Applier:
         # Objects that turned out to be another client's.
         self._foreign: set[Target] = set()
         self._repair = DriftRepair(manual_managers)
+        self.contested = ContestedChildren()
 
     async def apply(self, context: WriteContext, step: Apply) -> Applied:
         """Apply a child; return it as cached."""
@@ -104,6 +106,7 @@ class Applier:
     async def delete(self, context: WriteContext, member: KubeObject) -> bool:
         """Delete a child; return whether it was the one we knew."""
         ref = ObjectRef.of(member)
+        self.contested.forget_child(ref)
         # In the background: the default of a kind may orphan its dependents, as that of Jobs does.
         options = DeleteOptions(uid=member["metadata"]["uid"], propagation=Propagation.BACKGROUND)
         try:

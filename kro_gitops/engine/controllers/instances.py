@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from math import inf
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import WorkItem
@@ -45,7 +46,7 @@ from kro_gitops.engine.instance_metadata import (
     managed_metadata,
 )
 from kro_gitops.engine.kinds import DEFINITION_KIND
-from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_desire
+from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_child_of, is_same_desire
 from kro_gitops.engine.plan.drift import DriftRules
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
@@ -67,6 +68,7 @@ from kro_gitops.engine.status import (
     not_resolved,
     summarize_in_slices,
     under_deletion,
+    with_contested_children,
     without_definition,
 )
 from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch, WatchRequest
@@ -135,6 +137,7 @@ class _Session:
     watched: set[WatchRequest] = field(default_factory=set)
     is_unwatched: bool = False  # a deletion is in progress that no watch will report
     held: str = ""  # children that wait for approval, as the annotation has them
+    repair_delay: float = 0.0  # seconds until a child may be repaired; 0: none waits
 
 
 class InstanceReconciler:
@@ -210,6 +213,7 @@ class InstanceReconciler:
             self._deletions.forget(key)
             self._lineage.forget(key)
             self._gate.forget(key)
+            self._applier.contested.forget(key)
             router.watch_set.forget(key)
             if served is not None:
                 self._observer.instance_gone(key, served.plural)
@@ -382,6 +386,8 @@ class InstanceReconciler:
         context = session.context
         try:
             match step:
+                case Apply() if delay := self._applier.contested.seconds_to_wait(step):
+                    self._delay_repair(session, run, step, delay)
                 case Apply():
                     report = session.report
                     is_repair = step.live is not None and is_same_desire(step.live, step.object)
@@ -390,6 +396,12 @@ class InstanceReconciler:
                     writer = await last_writer(context, step.ref) if is_unknown else ""
                     applied = await self._applier.apply(context, step)
                     run.applied(step, applied.object)
+                    contested = self._applier.contested.applied(report.key, step, writer)
+                    if contested:
+                        self._observer.repair_delayed(step.ref.kind)
+                        self._status_writer.record_event(
+                            report, "Warning", "RepairDelayed", contested
+                        )
                     if applied.kept:
                         self._status_writer.record_event(
                             report, "Warning", "NotRepaired", applied.kept
@@ -398,11 +410,11 @@ class InstanceReconciler:
                         self._status_writer.record_event(
                             report, "Normal", "Repaired", applied.removed
                         )
-                    elif is_repair:
+                    elif is_repair and not contested:
                         who = f"field manager '{writer}'" if writer else "another field manager"
                         text = f"{step.ref} was changed by {who} and was applied again"
                         self._status_writer.record_event(report, "Normal", "Repaired", text)
-                    else:
+                    elif not is_repair and not contested:
                         self._count(session, step)
                 case Read():
                     session.watched.add(
@@ -430,6 +442,14 @@ class InstanceReconciler:
             run.failed(step, text)
         except OSError as error:
             run.failed(step, str(error) or type(error).__name__)
+
+    def _delay_repair(self, session: _Session, run: Pass, step: Apply, delay: float) -> None:
+        """Leave a child as it is, for now: another client keeps changing or deleting it."""
+        session.repair_delay = min(delay, session.repair_delay or delay)
+        if step.live is not None and is_child_of(step.live, run.family.id):
+            run.applied(step, step.live)
+        else:
+            run.failed(step, self._applier.contested.text(session.report.key, step.ref))
 
     def _count(self, session: _Session, step: Apply) -> None:
         """Count a child that was created or changed, for the source of whose commit it is."""
@@ -463,19 +483,23 @@ class InstanceReconciler:
         is_active = result.state is State.ACTIVE
         if health is not None and is_active and self.health.decides_ready(report.served):
             result = children_not_healthy(health)
-        report.set(result.condition)
+        contested, until_stable = self._applier.contested.texts(report.key)
+        report.set(with_contested_children(result.condition, contested))
         status = await evaluation.run(pass_status(report, run, result))
         await self._status_writer.write_pass(report, status)
         for warning in run.family.warnings:
             self._status_writer.record_event(
                 report, "Warning", "TrackingOverridden", warning.summary
             )
-        if result.failures or problem is not None or session.is_unwatched:
-            return self._later(report.key)
-        self._failures.pop(report.key, None)
         if result.state is State.ACTIVE:
             self._new.discard(report.key)
-        return DONE
+        delay = session.repair_delay or until_stable
+        after = Result(delay) if delay else DONE
+        if result.failures or problem is not None or session.is_unwatched:
+            later = self._later(report.key)
+            return min(later, after, key=lambda each: each.after or inf)
+        self._failures.pop(report.key, None)
+        return after
 
     async def _prune(self, session: _Session, run: Pass) -> str | None:
         """Delete children that are no longer desired; return what is in the way, if anything."""

@@ -17,6 +17,9 @@ class Observer:
     def child_applied(self, kind: Kind, *, is_repair: bool) -> None:
         """Called when a child was applied; a repair undoes the change of another field manager."""
 
+    def repair_delayed(self, kind: Kind) -> None:
+        """Called when a child was applied that another client keeps changing: repairs back off."""
+
     def state_changed(self, instance: ObjectRef, before: str, after: str) -> None:
         """Called when an instance is in another state."""
 

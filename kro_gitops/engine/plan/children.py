@@ -353,9 +353,10 @@ def is_current(live: KubeObject, desired: KubeObject) -> bool:
 
 def is_same_desire(live: KubeObject, desired: KubeObject) -> bool:
     """Return whether the same content was applied last time."""
-    return _hash(live) == _hash(desired)
+    return desired_hash(live) == desired_hash(desired)
 
 
-def _hash(obj: KubeObject) -> str | None:
-    found: str | None = (obj["metadata"].get("labels") or {}).get(DESIRED_HASH)
+def desired_hash(obj: KubeObject) -> str:
+    """Return the hash of the content that was applied, or is to be; empty if there is none."""
+    found: str = (obj["metadata"].get("labels") or {}).get(DESIRED_HASH, "")
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.kube.api import WriteOptions
+from kro_gitops.kube.api import MergePatch, WriteOptions
 from kro_gitops.metadata import DRIFT_ADDED_FIELDS, DRIFT_IGNORE
 from kube_objects.refs import KubeObject
 from tests.e2e.scenarios.controllers import better
@@ -265,6 +265,24 @@ async def test_better_what_cannot_be_removed_stays_and_does_no_harm(
     await world.settled(front)
     managers = [each["manager"] for each in (await world.get(cm))["metadata"]["managedFields"]]
     assert "kubectl-patch" in managers, "the field is given back"
+
+
+async def test_better_a_child_that_is_changed_again_and_again_is_reported_and_repaired_later(
+    world: World, person: Person
+) -> None:
+    front = await shop(world, node("cm", config_map(NAME, {"x": "1"})))
+    cm, rival = world.ref("v1", "ConfigMap", "front"), WriteOptions("rival", force=True)
+
+    async def reported() -> None:
+        await becomes(world, cm, "data", {"x": "1"})
+        await world.cluster.patch(cm, MergePatch({"data": {"x": "2"}}), rival)
+        said = await person.kubectl("get", "events", "-o", "custom-columns=R:.reason,M:.message")
+        assert "RepairDelayed" in said.out, said
+        assert "front is changed again and again by field manager 'rival'" in said.out
+
+    await world.until(reported)
+    await world.in_state(front, "ACTIVE")
+    await becomes(world, cm, "data", {"x": "1"})
 
 
 @pytest.mark.parametrize("text", ["[{paths: [spec/replicas]}]", "paths: [", "[{path: [/a]}]"])

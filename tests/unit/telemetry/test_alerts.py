@@ -175,8 +175,8 @@ CASES: dict[str, tuple[Step, Step]] = {
         lambda m: m.rgd_graph_build_errors_total.labels("webapp").inc(),
     ),
     "KroGitopsDriftFight": (
-        lambda m: m.kro_gitops_drift_repaired_total.labels("Deployment"),
-        lambda m: m.kro_gitops_drift_repaired_total.labels("Deployment").inc(40),
+        lambda m: m.kro_gitops_repairs_delayed_total.labels("Deployment"),
+        lambda m: m.kro_gitops_repairs_delayed_total.labels("Deployment").inc(2),
     ),
 }
 

@@ -79,6 +79,7 @@ COUNTERS = {
     "kro_gitops_api_requests_total": "verb kind code",
     "kro_gitops_children_applied_total": "kind",
     "kro_gitops_drift_repaired_total": "kind",
+    "kro_gitops_repairs_delayed_total": "kind",
     "kro_gitops_evaluation_cpu_seconds_total": "gvr namespace",
     "kro_gitops_evaluation_stopped_total": "gvr namespace",
     "kro_gitops_source_polls_total": "source outcome",
