@@ -50,7 +50,11 @@ def test_an_item_is_found_by_all_its_keys() -> None:
 
 
 def test_values_of_sets_and_fields_of_one_value_are_compared_too() -> None:
-    fields = {"f:finalizers": {'v:"a"': {}, 'v:"b"': {}}, "f:args": {}, "f:rest": {}}
+    fields: dict[str, Any] = {
+        "f:finalizers": {'v:"a"': {}, 'v:"b"': {}},
+        "f:args": {},
+        "f:rest": {},
+    }
     desired = {"finalizers": ["a"], "args": ["x"]}
     assert fields_missing_in(desired, fields) == {"f:finalizers": {'v:"b"': {}}, "f:rest": {}}
 
@@ -69,7 +73,7 @@ def test_who_was_first_is_known_by_the_maps(fields: dict[str, Any], created: boo
 
 
 def test_what_is_removed_leaves_no_empty_map_behind() -> None:
-    fields = {"f:data": {".": {}, "f:y": {}}, "f:kind": {}}
+    fields: dict[str, Any] = {"f:data": {".": {}, "f:y": {}}, "f:kind": {}}
     assert without(fields, {"f:data": {"f:y": {}}}) == {"f:kind": {}}
     assert without(fields, {"f:data": {}}) == {"f:kind": {}}
     assert without(fields, {"f:other": {}}) == fields
@@ -78,7 +82,8 @@ def test_what_is_removed_leaves_no_empty_map_behind() -> None:
 
 
 def test_a_union_has_the_fields_of_both() -> None:
-    one, other = {"f:a": {"f:b": {}}, "f:c": {}}, {"f:a": {"f:d": {}}, "f:c": {"f:e": {}}}
+    one: dict[str, Any] = {"f:a": {"f:b": {}}, "f:c": {}}
+    other: dict[str, Any] = {"f:a": {"f:d": {}}, "f:c": {"f:e": {}}}
     assert union(one, other) == {
         "f:a": {"f:b": {}, "f:d": {}},
         "f:c": {".": {}, "f:e": {}},
@@ -92,7 +97,7 @@ def test_paths_name_fields_items_and_prefixes() -> None:
     assert without_paths(fields, [(*path, "sidecar")]) == containers(**{MAIN: ITEM})
     assert without_paths(fields, [path]) == {}
     assert without_paths(fields, [(*path, "*")]) == {}
-    notes = {"f:annotations": {"f:a.io/x": {}, "f:b.io/x": {}}}
+    notes: dict[str, Any] = {"f:annotations": {"f:a.io/x": {}, "f:b.io/x": {}}}
     assert without_paths(notes, [("annotations", "a.io/*")]) == {"f:annotations": {"f:b.io/x": {}}}
 
 
