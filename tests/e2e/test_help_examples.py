@@ -2,7 +2,8 @@
 Every example in the help of every verb works as it is printed.
 
 Those of verbs that ask a cluster are carried out where there is one: tests/e2e/test_cluster_verbs,
-tests/e2e/test_source_verbs, tests/e2e/test_why, and for `snapshot` in tests/e2e/embedded.
+tests/e2e/test_source_verbs, tests/e2e/test_timeline, tests/e2e/test_why, and for `snapshot` in
+tests/e2e/embedded.
 `run` never ends by itself; its examples must make settings.
 """
 
@@ -27,7 +28,7 @@ DATA = 'cm:\n  data: {a: "1"}\n'
 LIVE = "deployment:\n  status: {availableReplicas: 3}\n"
 
 WITH_CLUSTER = (
-    *("run", "snapshot", "get", "tree", "explain", "why"),
+    *("run", "snapshot", "get", "tree", "explain", "timeline", "why"),
     *("sync", "suspend", "resume", "history", "rollback", "approve"),
 )
 OF_CLUSTERS = {

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import orjson
+import pytest
 
 from kro_gitops.kube.cache import Cache
 from kro_gitops.metadata import SOURCE_MANAGER
@@ -38,6 +39,7 @@ class File:
     id: str
 
 
+@pytest.mark.timeout(300)  # every allocation is traced
 def test_a_document_that_does_not_change_takes_little_memory() -> None:
     sizes: dict[str, float] = {}
 
