@@ -15,7 +15,7 @@ from kro_gitops.cli.sources import MANAGER, find_source
 from kro_gitops.engine.plan.prune_limit import PRUNE_BLOCKED, Held
 from kro_gitops.inspect.kind_lookup import find_offer, means_definition, means_source
 from kro_gitops.inspect.views.instances import kind_made_by
-from kro_gitops.inspect.views.sources import commit_of
+from kro_gitops.inspect.views.sources import commit_of, entries
 from kro_gitops.kube.access_review import Permission
 from kro_gitops.kube.api import MergePatch, WriteOptions
 from kro_gitops.kube.responses import Forbidden
@@ -33,7 +33,10 @@ def run(args: argparse.Namespace) -> int:
         if means_source(target.kind):
             obj = await find_source(session, SourceName(target.name))
             value = commit_of(obj.get("status", {}).get("lastAttemptedRevision") or "")
-            lines, what = [_message(obj)], f"commit {value[:12]} of source {target.name}"
+            lines = []
+            if text := _message(obj):
+                lines = [text, *_lines(await _held_of_source(session, obj))]
+            what = f"commit {value[:12]} of source {target.name}"
         elif means_definition(target.kind):
             obj, held = await _definition(session, target.name)
             value = max((each.revision for each in held.values()), default="")
@@ -77,6 +80,13 @@ async def _definition(session: Session, name: str) -> tuple[KubeObject, dict[Obj
     found = {ObjectRef.of(each): held for each in instances if (held := held_of(each))}
     # What one instance alone may not lose is approved there.
     return definition, {ref: held for ref, held in found.items() if held.instances > 1}
+
+
+async def _held_of_source(session: Session, source: KubeObject) -> dict[ObjectRef, Held]:
+    """Return what is held of the instances that a source applied."""
+    listed = entries(await session.reading.inventories(source))
+    applied = await session.reading.applied(listed)
+    return {ObjectRef.of(each): held for each in applied.values() if (held := held_of(each))}
 
 
 def _lines(held: Mapping[ObjectRef, Held]) -> Iterable[str]:

@@ -71,6 +71,14 @@ async def test_thirteen_services_stay_until_the_definition_is_approved(
     history = (await ask(kubeconfig, "history", f"{world.namespace}/repo")).out
     assert "children: held 13" in history
 
+    done = await approve(world, kubeconfig, "source/repo")
+    assert done.code == 1
+    assert {line for line in done.out.splitlines() if line.startswith("delete ")} == {
+        f"delete Service {world.namespace}/{front}-web of "
+        f"{shop(world)['spec']['schema']['kind']} {world.namespace}/{front}"
+        for front in NAMES
+    }
+
     done = await approve(world, kubeconfig, name)  # no terminal, and no --yes
     assert done.code == 1
     assert done.out.count("delete Service ") == 13
