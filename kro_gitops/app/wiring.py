@@ -68,6 +68,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
             keeps_revisions=settings.rgd_max_graph_revisions,
             progress_delay=settings.rgd_progress_requeue_delay,
             drift=DriftRules(settings.drift_added_fields),
+            author_ready=settings.author_conditions_ready,
         ),
         options=Options(
             omit=Gate.OMIT in settings.feature_gates,

@@ -2,10 +2,11 @@
 Conditions that authors define: their evaluation, timestamps and summary.
 
 An author who defines conditions owns the list: kro's own are hidden then, but expressions can read
-them. One thing kro only proposed: an annotation on the definition names the conditions that count
-for `Ready`, which is then published again.
+them. `Ready` is what tools wait for, so it can be published all the same: a setting says for which
+definitions, and an annotation on the definition names the conditions that count for it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,8 @@ from typing import Any
 from kro_gitops.engine.graph.nodes import RUNTIME, SCHEMA, Expression
 from kro_gitops.engine.plan.evaluation import Evaluator, error_text, is_pending
 from kro_gitops.engine.plan.slices import Slices
+from kro_gitops.metadata import READY_CONDITIONS, SOURCE
+from kro_gitops.settings.option import AuthorReady
 from kube_cel.errors import EvaluationError
 from kube_cel.scalars import RUNTIME as RUNTIME_VALUE
 from kube_cel.scalars import Condition as Value
@@ -112,21 +115,71 @@ def parse_ready_conditions(text: str) -> tuple[ReadyCondition, ...]:
     )
 
 
+def published_ready(
+    annotations: Mapping[str, str], setting: AuthorReady
+) -> tuple[ReadyCondition, ...] | None:
+    """
+    Return the author's conditions that count for Ready beside kro's own; None: publish no Ready.
+
+    An annotation without names is kro's behaviour for one definition.
+    """
+    if READY_CONDITIONS in annotations:
+        return parse_ready_conditions(annotations[READY_CONDITIONS]) or None
+    is_from_source = bool(annotations.get(SOURCE))
+    if setting is AuthorReady.ALWAYS or (setting is AuthorReady.SOURCE and is_from_source):
+        return ()
+    return None
+
+
+def is_ready_computed(
+    counted: tuple[ReadyCondition, ...] | None,
+    expressions: Iterable[Expression],
+    evaluated: Evaluated | None,
+) -> bool:
+    """
+    Return whether Ready is computed, rather than left to the author or not published.
+
+    `evaluated` is None if the expressions were not evaluated in this reconcile. Then, and where an
+    expression has no value, its text decides whether the author defines Ready.
+    """
+    if counted is None:
+        return False
+    if counted:
+        return True
+    if evaluated is not None:
+        if any(each.type == READY for each in evaluated.conditions):
+            return False
+        if evaluated.is_whole:
+            return True
+    return not any(_DEFINES_READY.search(each.text) for each in expressions)
+
+
+# The field `type` of a condition; expressions that read kro's Ready have no such field.
+_DEFINES_READY = re.compile(rf"""\btype\s*:[^,}}]*["']{READY}["']""")
+
+
 def with_ready(
     authored: tuple[Condition, ...],
     counted: tuple[ReadyCondition, ...],
     builtins: ConditionSet,
     former: Condition | None,
     now: datetime,
+    faults: tuple[str, ...] = (),
 ) -> tuple[Condition, ...]:
-    """Return an author's conditions with a Ready that follows from some of them and kro's own."""
+    """
+    Return an author's conditions with a Ready that follows from some of them and kro's own.
+
+    It is False if expressions are faulty, as the state is ERROR then.
+    """
     others = tuple(each for each in authored if each.type != READY)
     root = builtins.root
     ready = Condition(READY, root.status, root.reason, root.message)
     if root.status == TRUE:
         by_type = {each.type: each for each in others}
         ready = Condition(READY, TRUE, READY, "")
-        for expected in counted:
+        if faults:
+            ready = Condition(READY, FALSE, "ConditionExpressionFailed", "; ".join(faults))
+        for expected in counted if not faults else ():
             found = by_type.get(expected.type)
             if found is None:
                 status, reason = UNKNOWN, "ConditionMissing"

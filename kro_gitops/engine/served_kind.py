@@ -26,7 +26,8 @@ class ServedKind:
     revision: int = 0
     graph: Graph | None = None
     problem: str = ""
-    ready_conditions: tuple[ReadyCondition, ...] = ()
+    # What counts for Ready beside the author's conditions; None: Ready is not published then.
+    ready_conditions: tuple[ReadyCondition, ...] | None = None
     drift: DriftRules = DEFAULT_DRIFT_RULES
     readiness: str = ""  # what Ready means, if the definition says so
     source_revision: str = ""  # the commit at which the definition last changed, if it is from git

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from kro_gitops.settings.option import (
     AddedFields,
     AdoptionPolicy,
+    AuthorReady,
     Gate,
     Group,
     LogFormat,
@@ -259,6 +260,14 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "Ready of an instance means that its children were applied and readyWhen holds; or "
             "also that all children are healthy. A definition can say otherwise with the "
             "annotation gitops.kro.run/readiness",
+        ),
+        (
+            "author-conditions-ready",
+            one_of(AuthorReady),
+            "source",
+            "publish Ready beside conditions that the author of a definition defines, unless one "
+            "of them is Ready: never, as kro; source, if a source applied the definition; or "
+            "always. The annotation gitops.kro.run/ready-conditions takes precedence",
         ),
         (
             "tracking-mode",

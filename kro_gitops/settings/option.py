@@ -61,6 +61,14 @@ class Readiness(StrEnum):
     CHILDREN = "children"
 
 
+class AuthorReady(StrEnum):
+    """For which definitions `Ready` stands beside conditions that their author defines."""
+
+    NEVER = "never"
+    SOURCE = "source"
+    ALWAYS = "always"
+
+
 class Group(StrEnum):
     """A section of the help; the values are its headings."""
 

@@ -21,6 +21,7 @@ from kro_gitops.settings.flags import OPTIONS
 from kro_gitops.settings.option import (
     AddedFields,
     AdoptionPolicy,
+    AuthorReady,
     Gate,
     Group,
     LogFormat,
@@ -33,6 +34,7 @@ from kro_gitops.settings.tracking_options import Method, Mode
 __all__ = [
     "OPTIONS",
     "AdoptionPolicy",
+    "AuthorReady",
     "Gate",
     "Group",
     "LocalSource",
@@ -115,6 +117,7 @@ class Settings:
     drift_added_fields: AddedFields
     drift_managers: tuple[str, ...]
     readiness: Readiness
+    author_conditions_ready: AuthorReady
     tracking_mode: Mode
     argocd_tracking_method: Method
     argocd_label_key: str

@@ -19,7 +19,7 @@ from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine import definition_status as reported
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.child_health import parse_readiness
-from kro_gitops.engine.conditions import ReadyCondition, parse_ready_conditions
+from kro_gitops.engine.conditions import published_ready
 from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.crd_publisher import CrdPublisher
@@ -44,10 +44,10 @@ from kro_gitops.metadata import (
     FINALIZER,
     KRO_GROUP,
     PRUNE_APPROVED,
-    READY_CONDITIONS,
     REVISION,
     SOURCE,
 )
+from kro_gitops.settings.option import AuthorReady
 from kube_objects.conditions import Condition, ConditionSet
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -68,6 +68,7 @@ class DefinitionSettings:
     progress_delay: float = 3.0
     sync_limit: float = 30.0
     drift: DriftRules = DEFAULT_DRIFT_RULES
+    author_ready: AuthorReady = AuthorReady.SOURCE
 
 
 @dataclass(slots=True)
@@ -263,7 +264,7 @@ class DefinitionReconciler:
             definition_uid=metadata["uid"],
             revision=revision.number,
             graph=graph,
-            ready_conditions=ready_conditions(session.definition),
+            ready_conditions=published_ready(annotations, self._settings.author_ready),
             readiness=readiness,
             drift=drift,
             source_revision=annotations.get(REVISION, ""),
@@ -354,12 +355,6 @@ class DefinitionReconciler:
         answer["metadata"].pop("managedFields", None)
         self._informer.record_write(answer)
         return answer
-
-
-def ready_conditions(definition: KubeObject) -> tuple[ReadyCondition, ...]:
-    """Return the conditions that count for Ready, if the definition names any."""
-    annotations = definition["metadata"].get("annotations") or {}
-    return parse_ready_conditions(annotations.get(READY_CONDITIONS, ""))
 
 
 def _problem(compiled: Compiled) -> KroGitopsError:

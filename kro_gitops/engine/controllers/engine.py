@@ -45,6 +45,7 @@ from kro_gitops.metadata import (
     PRUNE_APPROVED,
     READINESS,
     READY_CONDITIONS,
+    SOURCE,
 )
 from kro_gitops.tracking.health import HealthStatus
 from kube_objects.crds import kinds_of_crd
@@ -339,6 +340,7 @@ def _relevant_fields(definition: KubeObject) -> tuple[object, ...]:
         metadata.get("finalizers"),
         annotations.get(ALLOW_BREAKING_CHANGES) == "true",
         annotations.get(READY_CONDITIONS),
+        annotations.get(SOURCE),
         annotations.get(DRIFT_ADDED_FIELDS),
         annotations.get(DRIFT_IGNORE),
         annotations.get(READINESS),

@@ -9,7 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from kro_gitops.engine import status as reported
-from kro_gitops.engine.conditions import evaluate_in_slices, with_ready, with_timestamps
+from kro_gitops.engine.conditions import (
+    evaluate_in_slices,
+    is_ready_computed,
+    with_ready,
+    with_timestamps,
+)
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.instance import Pass
@@ -92,13 +97,16 @@ def pass_status(report: InstanceReport, run: Pass, result: PassResult) -> Slices
             run.graph.conditions, run.values, builtin, run.evaluator
         )
         stored = parse_conditions(report.instance)
-        former = tuple(each for each in stored if each.type != PRUNE_BLOCKED)
+        ours = (PRUNE_BLOCKED, CHILDREN_HEALTHY)
+        former = tuple(each for each in stored if each.type not in ours)
         generation = report.instance["metadata"].get("generation", 0)
         found = with_timestamps(evaluated, former, generation, report.now)
         counted = report.served.ready_conditions
-        if counted:
+        if is_ready_computed(counted, run.graph.conditions, evaluated):
             ready = next((each for each in former if each.type == READY), None)
-            found = with_ready(found, counted, report.conditions, ready, report.now)
+            found = with_ready(
+                found, counted or (), report.conditions, ready, report.now, evaluated.faults
+            )
         held = report.conditions.find(PRUNE_BLOCKED)
         if held is not None and all(each.type != PRUNE_BLOCKED for each in found):
             found = (held, *found)
@@ -164,14 +172,18 @@ class StatusWriter:
             self._events.record(report.instance, type_, reason, message, component)
 
     def _conditions(self, report: InstanceReport, overlay: str = "") -> list[KubeObject]:
-        """Return conditions without a pass: the author's are kept, one of ours is put on top."""
+        """Return conditions without a pass: the author's are kept, some of ours are added."""
         graph = report.served.graph
         if graph is None or not graph.conditions:
             return reported.builtin(report.conditions)
         dropped = (overlay, CHILDREN_HEALTHY)  # without a pass, the health is not known
-        former = [each for each in parse_conditions(report.instance) if each.type not in dropped]
+        former = tuple(e for e in parse_conditions(report.instance) if e.type not in dropped)
+        counted = report.served.ready_conditions
+        if is_ready_computed(counted, graph.conditions, None):
+            ready = next((each for each in former if each.type == READY), None)
+            former = with_ready(former, counted or (), report.conditions, ready, report.now)
         ours = report.conditions.find(overlay)
-        return [each.to_json() for each in ([ours] if ours is not None else []) + former]
+        return [each.to_json() for each in ((ours,) if ours is not None else ()) + former]
 
     async def _write(self, report: InstanceReport, status: Mapping[str, Any]) -> None:
         if status == report.former:

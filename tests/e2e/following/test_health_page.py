@@ -270,10 +270,43 @@ async def deletion_waits(stage: Stage) -> None:
     stage.world.commit({"all.yaml": [stage.definition(config_map())]})
 
 
+FINE = "${runtime.newCondition({type: 'Fine', status: 'True'})}"
+
+
 async def author_conditions(stage: Stage) -> None:
-    written = "${runtime.newCondition({type: 'Fine', status: 'True'})}"
-    fine = stage.definition(config_map(), status={"conditions": [written]})
+    fine = stage.definition(config_map(), status={"conditions": [FINE]})
     await stage.follow(fine, stage.instance)
+
+
+async def author_conditions_not_ready(stage: Stage) -> None:
+    waits = {**config_map(), "readyWhen": ["${main.data.text == 'y'}"]}
+    await stage.follow(stage.definition(waits, status={"conditions": [FINE]}), stage.instance)
+
+
+async def author_conditions_suspended(stage: Stage) -> None:
+    await author_conditions(stage)
+    await stage.world.ready()
+    paused = {"metadata": {"annotations": {"kro.run/reconcile": "suspended"}}}
+    await stage.world.merge(stage.instance, paused)
+
+
+async def author_condition_fails(stage: Stage) -> None:
+    divides = "string(1 / (size(schema.spec.text) - 1))"
+    fails = f"${{runtime.newCondition({{type: 'Fine', status: {divides}}})}}"
+    await stage.follow(
+        stage.definition(config_map(), status={"conditions": [fails]}), stage.instance
+    )
+
+
+async def author_ready(stage: Stage) -> None:
+    not_today = "{type: 'Ready', status: 'False', reason: 'NotToday'}"
+    status = {"conditions": [FINE, f"${{runtime.newCondition({not_today})}}"]}
+    await stage.follow(stage.definition(config_map(), status=status), stage.instance)
+
+
+async def author_conditions_alone(stage: Stage) -> None:
+    alone = stage.definition(config_map(), status={"conditions": [FINE]}, ready_conditions="")
+    await stage.follow(alone, stage.instance)
 
 
 Play = Callable[[Stage], Awaitable[None]]
@@ -377,6 +410,33 @@ ROWS: dict[str, tuple[Play, Shown]] = {
     ),
     "the definition has conditions of its own without Ready": (
         author_conditions,
+        Shown("ACTIVE", T, NONE, T, "Healthy", "returns"),
+    ),
+    "the same, and readyWhen is false": (
+        author_conditions_not_ready,
+        Shown("IN_PROGRESS", "False (NotReady)", NONE, WAITS, "Progressing", "times out"),
+    ),
+    "the same, and the instance is suspended": (
+        author_conditions_suspended,
+        Shown("ACTIVE", "False (ReconciliationSuspended)", NONE, T, "Suspended", "times out"),
+    ),
+    "the same, and an expression of a condition fails": (
+        author_condition_fails,
+        Shown(
+            "ERROR",
+            "False (ConditionExpressionFailed)",
+            NONE,
+            FAILED,
+            "Degraded",
+            "times out",
+        ),
+    ),
+    "its Ready is a condition of its own": (
+        author_ready,
+        Shown("ACTIVE", "False (NotToday)", NONE, WAITS, "Progressing", "times out"),
+    ),
+    "it has conditions of its own, and an annotation without Ready": (
+        author_conditions_alone,
         Shown("ACTIVE", NONE, NONE, T, "Progressing", "times out"),
     ),
 }

@@ -9,13 +9,17 @@ from kro_gitops.engine.conditions import (
     Evaluated,
     ReadyCondition,
     evaluate_in_slices,
+    is_ready_computed,
     parse_ready_conditions,
+    published_ready,
     with_ready,
     with_timestamps,
 )
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
 from kro_gitops.engine.plan.slices import finish
 from kro_gitops.engine.status import ALL_READY, IS_MANAGED, IS_RESOLVED, conditions_of, not_ready
+from kro_gitops.metadata import READY_CONDITIONS, SOURCE
+from kro_gitops.settings.option import AuthorReady
 from kube_objects.conditions import FALSE, READY, TRUE, UNKNOWN, Condition, ConditionSet
 from tests.builders import config_map, definition, graph, instance, resource
 
@@ -195,3 +199,64 @@ def test_ready_keeps_its_time_while_its_status_stays() -> None:
     former = Condition(READY, TRUE, changed=BEFORE)
     found = with_ready((Condition("Web", TRUE),), (ReadyCondition("Web"),), own(), former, NOW)
     assert found[-1].changed == BEFORE
+
+
+def test_a_fault_makes_not_ready_as_the_state_is_an_error() -> None:
+    found = with_ready((), (), own(), None, NOW, ("'1 / 0': division by zero",))[-1]
+    assert (found.status, found.reason) == (FALSE, "ConditionExpressionFailed")
+    assert found.message == "'1 / 0': division by zero"
+
+
+# Whether Ready is published
+
+
+FROM_GIT = {SOURCE: "shop/repo"}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "setting", "counted"),
+    [
+        ({}, AuthorReady.SOURCE, None),
+        (FROM_GIT, AuthorReady.SOURCE, ()),
+        (FROM_GIT, AuthorReady.NEVER, None),
+        ({}, AuthorReady.ALWAYS, ()),
+        ({READY_CONDITIONS: "Web"}, AuthorReady.NEVER, (ReadyCondition("Web"),)),
+        ({**FROM_GIT, READY_CONDITIONS: "Web"}, AuthorReady.SOURCE, (ReadyCondition("Web"),)),
+        ({**FROM_GIT, READY_CONDITIONS: ""}, AuthorReady.ALWAYS, None),
+    ],
+)
+def test_the_annotation_decides_then_the_setting_and_the_origin(
+    annotations: dict[str, str], setting: AuthorReady, counted: tuple[ReadyCondition, ...] | None
+) -> None:
+    assert published_ready(annotations, setting) == counted
+
+
+READS_READY = new("Web", "runtime.condition(schema, 'Ready').status")
+CHOOSES_READY = "${runtime.newCondition({type: true ? 'Ready' : 'Web', status: 'True'})}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_computed"),
+    [
+        (new("Web"), True),
+        (READS_READY, True),
+        (new("ReadyToServe"), True),
+        (new("Ready"), False),
+        (CHOOSES_READY, False),
+    ],
+)
+def test_an_authors_own_ready_is_known_before_it_is_evaluated(
+    expression: str, is_computed: bool
+) -> None:
+    made = graph(definition(resource("cm"), status={"conditions": [expression]}))
+    assert is_ready_computed((), made.conditions, None) is is_computed
+    pending = Evaluated((), is_whole=False)
+    assert is_ready_computed((), made.conditions, pending) is is_computed
+    assert is_ready_computed((ReadyCondition("Web"),), made.conditions, None)
+    assert not is_ready_computed(None, made.conditions, None)
+
+
+def test_what_was_evaluated_decides_whether_the_author_defines_ready() -> None:
+    made = graph(definition(resource("cm"), status={"conditions": [CHOOSES_READY]}))
+    assert is_ready_computed((), made.conditions, Evaluated((Condition("Web", TRUE),)))
+    assert not is_ready_computed((), made.conditions, Evaluated((Condition(READY, TRUE),)))

@@ -60,6 +60,7 @@
 - --allow-second-controller
 {{- end }}
 {{- include "kro-gitops.flag" (list "--readiness" $config.readiness) }}
+{{- include "kro-gitops.flag" (list "--author-conditions-ready" $config.authorConditionsReady) }}
 {{- include "kro-gitops.flag" (list "--default-service-account" $config.defaultServiceAccount) }}
 {{- if $config.instancesOwnNamespaceOnly }}
 - --instances-own-namespace-only
