@@ -200,6 +200,7 @@ def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
             "config.enableControllerWarmup": True,
             "config.driftManagers": ["argocd-server", "rancher"],
             "config.allowSecondController": True,
+            "config.retainPersistentVolumeClaims": True,
             "config.leaderElectionNamespace": "kro-system",
             "config.featureGates": {Gate.OMIT: True, Gate.CONDITION_EVENTS: False},
             "config.clientQps": 0.5,

@@ -56,6 +56,9 @@
 {{- include "kro-gitops.flag" (list "--drift-managers" (join "," $config.driftManagers)) }}
 {{- include "kro-gitops.flag" (list "--max-prune-count" $config.maxPruneCount) }}
 {{- include "kro-gitops.flag" (list "--max-prune-percent" $config.maxPrunePercent) }}
+{{- if $config.retainPersistentVolumeClaims }}
+- --retain-persistent-volume-claims
+{{- end }}
 {{- if $config.allowSecondController }}
 - --allow-second-controller
 {{- end }}
