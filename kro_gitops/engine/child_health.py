@@ -16,6 +16,7 @@ from kube_objects.conditions import FALSE, UNKNOWN, Condition
 from kube_objects.errors import RefusedError
 from kube_objects.managed_fields import CachedObject
 from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.value_checks import did_you_mean
 
 _MAX_NAMED = 3
 _MAX_TEXT = 300  # characters of what one child reports: anyone may have written it
@@ -57,7 +58,7 @@ def parse_readiness(annotations: Mapping[str, str]) -> str:
         raise RefusedError(
             "invalid-readiness",
             f"annotation {READINESS}: {text[:60]!r} is not {choices}",
-            hint=f"set {choices}, or remove the annotation",
+            hint=did_you_mean(text, list(Readiness)) or f"set {choices}, or remove the annotation",
         )
     return text
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kro_gitops.engine.api import DEFINITION_KIND, DEFINITION_SCHEMA
-from kro_gitops.engine.deletion_policy import POLICY_KEYS, parse_policy
 from kro_gitops.metadata import DELETION_POLICY
-from kube_objects.errors import RefusedError
 from kube_objects.problems import Path, Problem, Spot
 from kube_objects.refs import Kind, KubeObject, as_mapping, as_text
 from kube_objects.validation import validate
@@ -188,13 +186,6 @@ def _shape_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem
         if problem.spot.path not in explained or problem.code not in _EXPLAINED_CODES:
             is_policy = problem.spot.path[-1:] == ("deletionPolicy",)
             yield replace(problem, hint=_POLICY_HINT) if is_policy else problem
-    for key in POLICY_KEYS:
-        if key in definition.annotations:
-            try:
-                parse_policy(definition.annotations[key])
-            except RefusedError as error:
-                spot = Spot(("metadata", "annotations", key))
-                yield Problem(error.code, error.message, spot, hint=error.hint)
     for resource in definition.resources:
         metadata = (resource.external or {}).get("metadata")
         if isinstance(metadata, dict) and (metadata.get("name") is None) == (

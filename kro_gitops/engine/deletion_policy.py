@@ -14,6 +14,7 @@ from typing import Any
 from kro_gitops.metadata import DELETION_POLICY, KRO_DELETION_POLICY
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.value_checks import did_you_mean
 
 POLICY_KEYS = (DELETION_POLICY, KRO_DELETION_POLICY)
 
@@ -39,7 +40,8 @@ def parse_policy(text: object) -> DeletionPolicy:
         raise RefusedError(
             "invalid-deletion-policy",
             f"{text!r} is not a deletion policy",
-            hint="write Delete or Orphan; Orphaned, Detach and Retain mean Orphan",
+            hint=did_you_mean(str(text), list(_SPELLINGS))
+            or "write Delete or Orphan; Orphaned, Detach and Retain mean Orphan",
         )
     return found
 

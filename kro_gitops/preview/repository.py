@@ -13,6 +13,7 @@ from functools import cache
 from kro_gitops.engine.api import DEFINITION_KIND, own_kinds
 from kro_gitops.engine.crd.build import CrdInputs
 from kro_gitops.engine.definition import Parsed, is_definition, parse
+from kro_gitops.engine.definition_annotations import check_annotations
 from kro_gitops.engine.graph import dag
 from kro_gitops.engine.graph.build import served_kind, try_build
 from kro_gitops.engine.graph.nodes import Graph
@@ -309,7 +310,11 @@ def _compile(
 ) -> Graph | None:
     manifest, parsed = definition.manifest, definition.parsed
     built = try_build(manifest.object, repository.schemas, options, parsed)
-    problems = [*built.problems, *check_name(manifest.object, DEFINITION_KIND)]
+    problems = [
+        *built.problems,
+        *check_name(manifest.object, DEFINITION_KIND),
+        *check_annotations(manifest.object),
+    ]
     known = repository.schemas.schema_of(DEFINITION_KIND)
     if not problems and known is not None:
         problems += check_custom_resource(manifest.object, known)

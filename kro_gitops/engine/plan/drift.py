@@ -27,6 +27,7 @@ from kube_objects.errors import RefusedError
 from kube_objects.field_sets import fields_missing_in, has_created_part, unpack, without_paths
 from kube_objects.managed_fields import CachedObject
 from kube_objects.refs import KubeObject
+from kube_objects.value_checks import did_you_mean
 from kube_objects.yaml_values import DEFAULT_LIMITS, build
 
 _MAX_RULES = 64
@@ -97,7 +98,8 @@ def with_annotations(rules: DriftRules, obj: KubeObject) -> DriftRules:
             raise RefusedError(
                 "invalid-drift-rules",
                 f"annotation {DRIFT_ADDED_FIELDS}: {text[:60]!r} is none of {choices}",
-                hint=f"set one of {choices}, or remove the annotation",
+                hint=did_you_mean(text, list(AddedFields))
+                or f"set one of {choices}, or remove the annotation",
             ) from None
     text = annotations.get(DRIFT_IGNORE)
     if text is not None:
