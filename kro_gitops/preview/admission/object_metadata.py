@@ -81,6 +81,11 @@ def metadata_causes(metadata: KubeObject, kind: Kind) -> Iterator[Cause]:
             yield _invalid("metadata.finalizers", each, text)
 
 
+def is_label_value(value: str) -> bool:
+    """Return whether a text may be the value of a label."""
+    return not _LABEL_VALUE.problems(value, "bytes")
+
+
 def data_key_causes(obj: KubeObject) -> Iterator[Cause]:
     """Yield the errors in the keys of a ConfigMap or a Secret."""
     if (obj.get("apiVersion"), obj.get("kind")) not in (("v1", "ConfigMap"), ("v1", "Secret")):

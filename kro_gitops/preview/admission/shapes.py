@@ -8,9 +8,13 @@ and on which of them are equal. So one of many such children is sent, and the re
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from kro_gitops.engine.plan.placeholder import is_unknown
+from kro_gitops.preview.admission.object_metadata import is_label_value
 from kube_objects.problems import Path
 from kube_objects.refs import KubeObject
 
@@ -25,6 +29,8 @@ _UNKNOWN = "\0"
 # Values of these are free texts; only how long they are together matters.
 _FREE = {"ConfigMap": ("data",), "Secret": ("stringData",)}
 _MAX_SHARED = 100_000  # characters: larger objects may be too large, and are always sent
+# The API server reads values of annotations of these domains, and of those without a domain.
+_KUBERNETES = re.compile(r"(|(.*\.)?(k8s|kubernetes)\.io)")
 
 
 def shape_of(child: KubeObject) -> tuple[str, bool]:
@@ -32,13 +38,17 @@ def shape_of(child: KubeObject) -> tuple[str, bool]:
     sections = _FREE.get(child["kind"], ())
     if sections:
         child = {**child, **{each: _keys(child[each]) for each in sections if each in child}}
+    child = {**child, "metadata": _metadata(child["metadata"])}
     unknown: list[Any] = []
 
     def placeholder(value: Any) -> str:
         unknown.append(value)
         return _UNKNOWN
 
-    text = json.dumps(child, default=placeholder)
+    try:
+        text = orjson.dumps(child, placeholder, orjson.OPT_PASSTHROUGH_DATACLASS).decode()
+    except TypeError:  # an integer of more than 64 bits
+        text = json.dumps(child, default=placeholder)
     if len(text) > _MAX_SHARED:
         return text, bool(unknown)
     numbers: dict[str, str] = {}
@@ -61,6 +71,38 @@ def without_unknown(child: KubeObject) -> tuple[KubeObject, list[Path]]:
     if ("metadata", "name") in paths:
         known["metadata"]["name"] = "unknown"
     return known, paths
+
+
+def _metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return metadata without the texts of which only the form matters."""
+    labels, annotations = metadata.get("labels"), metadata.get("annotations")
+    owners = metadata.get("ownerReferences")
+    found = dict(metadata)
+    if isinstance(owners, list):
+        found["ownerReferences"] = [
+            {**each, "kind": ""} if _is_instance_reference(each) else each for each in owners
+        ]
+    if isinstance(labels, dict):
+        found["labels"] = {
+            key: "" if isinstance(value, str) and is_label_value(value) else value
+            for key, value in labels.items()
+        }
+    if isinstance(annotations, dict):
+        free = {
+            key: value
+            for key, value in annotations.items()
+            if isinstance(value, str) and not _KUBERNETES.fullmatch(key.rpartition("/")[0])
+        }
+        size = sum(map(len, free.values())) // _MAX_SHARED
+        found["annotations"] = {**annotations, **dict.fromkeys(free, ""), "": size}
+    return found
+
+
+def _is_instance_reference(owner: Any) -> bool:
+    """Return whether an owner may be an instance: of any kind, and without a uid so far."""
+    kind = owner.get("kind") if isinstance(owner, dict) else None
+    is_named = isinstance(kind, str) and kind not in ("", "Event")  # no Event may own anything
+    return is_named and is_unknown(owner.get("uid"))
 
 
 def _keys(section: Any) -> Any:

@@ -6,10 +6,13 @@ import pytest
 
 from kro_gitops.engine.plan.placeholder import Placeholder
 from kro_gitops.preview.admission.refusal import is_type_checked, refusal_of
+from kro_gitops.preview.admission.shapes import shape_of
+from kro_gitops.preview.cluster import AssumedCluster
+from kro_gitops.preview.render import Renderer
 from kube_objects.builtins.catalog import catalog
 from kube_objects.refs import Kind
 from kube_objects.schemas import KindSchema
-from tests.builders import config_map, definition, graph, resource
+from tests.builders import config_map, definition, graph, instance, resource
 
 UNKNOWN = Placeholder(("a.b",), "string")
 
@@ -87,3 +90,49 @@ def test_types_are_compared_where_the_compiler_could_not(expression: str, is_che
     spec = {"text": "string", "any": "object", "n": "string"}
     made = graph(definition(resource("cm", config_map(k=expression)), spec=spec))
     assert is_type_checked(made.nodes["cm"]) is is_checked
+
+
+def test_children_that_differ_in_stamps_only_are_sent_once() -> None:
+    sent: list[str] = []
+
+    def error_of(obj: dict[str, Any]) -> None:
+        sent.append(obj["metadata"]["name"])
+
+    renderer = Renderer(cluster=AssumedCluster(error_of))
+    for kind in ("Shop", "Menu"):
+        body = config_map("${schema.metadata.name}")
+        compiled = graph(definition(resource("config", body), kind=kind))
+        for number in range(10):
+            made = instance()
+            made["metadata"]["name"] = f"{kind.lower()}-{number}"
+            made["kind"] = kind
+            assert renderer.render(compiled, made).failures == []
+    assert sent == ["shop-0"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"labels": {"a": "B-1"}}, {"labels": {"a": "B-1-"}}),
+        ({"labels": {"a": "B"}}, {"labels": {"a": "B" * 64}}),
+        ({"labels": {"a": "B"}}, {"labels": {"a": 1}}),
+        ({"annotations": {"a.io/b": "A:1"}}, {"annotations": {"a.io/b": "A" * 300_000}}),
+        ({"annotations": {"a.io/b": "A:1"}}, {"annotations": {"a.io/b": 1}}),
+        (
+            {"annotations": {"x.kubernetes.io/b": "A:1"}},
+            {"annotations": {"x.kubernetes.io/b": "A:2"}},
+        ),
+        ({"ownerReferences": [{"kind": "A", "uid": "1"}]}, {"ownerReferences": [{"uid": "1"}]}),
+        (
+            {"ownerReferences": [{"kind": "A", "uid": UNKNOWN}]},
+            {"ownerReferences": [{"kind": "Event", "uid": UNKNOWN}]},
+        ),
+    ],
+)
+def test_metadata_that_the_api_server_tells_apart_has_different_shapes(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    first, second = config_map("x"), config_map("x")
+    first["metadata"] |= one
+    second["metadata"] |= other
+    assert shape_of(first)[0] != shape_of(second)[0]
