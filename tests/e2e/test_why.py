@@ -224,6 +224,7 @@ def _populate(shop: Shop) -> None:
                 "ref": {"branch": "live"},
                 "interval": "1s",
                 "allow": EVERYTHING,
+                "wait": False,  # no controller here makes Deployments available
             },
         }
         shop.kubectl("apply", "-f", "-", text=json.dumps(source))
