@@ -74,10 +74,15 @@ def test_a_repository_with_mistakes_is_an_exit_code_and_reasons(
     done = user.does("run", "--once", "--ephemeral", "--repo", repository.path)
     assert done.code == 1, done.out + done.err
     assert "not ready after " in done.out
-    assert "GitSource default/repo: is not ready\n  apps/worse.yaml:1:4: a value is" in done.out
-    assert "\nrgds/broken.yaml:1:1: ResourceGraphDefinition broken: " in done.out
+    assert (
+        "GitSource default/repo: is not ready\n"
+        "  apps/worse.yaml:1:4: error[yaml-syntax]: a value is expected here " in done.out
+    )
+    assert (
+        "\nrgds/broken.yaml:17:31: error[undefined-field]: ResourceGraphDefinition broken: "
+        "undefined field 'nam' (did you mean 'name'?)\n" in done.out
+    )
     assert "hint: correct the files in git" in done.out
-    assert "undefined field 'nam'" in done.out
     assert "hint: `kro-gitops validate FOLDER`" in done.out
     assert "no cluster is accessed" in done.err
     assert not user.data.exists()
@@ -120,7 +125,7 @@ def test_a_reason_is_complete_where_it_is_kept_in_a_file(
     repository.commit({"rgds/broken.yaml": MISTAKE.replace(".nam}", f".{long}}}")})
     done = user.does("run", "--once", "--ephemeral", "--repo", repository.path)
     assert done.code == 1, done.out + done.err
-    head = "rgds/broken.yaml:1:1: ResourceGraphDefinition broken: "
+    head = "rgds/broken.yaml:17:31: error[undefined-field]: ResourceGraphDefinition broken: "
     (reason,) = [line for line in done.out.splitlines() if line.startswith(head)]
     assert f"undefined field '{long}'" in reason
     assert "…" not in reason
