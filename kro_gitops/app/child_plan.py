@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from kro_gitops.engine.applyset import Target, target_of
-from kro_gitops.engine.controllers.compile_cache import CRD_KIND
 from kro_gitops.engine.controllers.engine import Engine
 from kro_gitops.engine.crd.update import changes_needed
 from kro_gitops.engine.graph.nodes import Graph
+from kro_gitops.engine.kinds import CRD_KIND
 from kro_gitops.engine.plan.children import Rules
 from kro_gitops.engine.plan.placeholder import is_unknown
 from kro_gitops.errors import KroGitopsError

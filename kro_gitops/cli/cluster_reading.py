@@ -10,8 +10,7 @@ from contextlib import suppress
 
 from kro_gitops.control.lease import LEASE_NAME
 from kro_gitops.engine.applyset import GroupKind, parse_inventory
-from kro_gitops.engine.controllers.compile_cache import CRD_KIND
-from kro_gitops.engine.kinds import DEFINITION_KIND
+from kro_gitops.engine.kinds import CRD_KIND, DEFINITION_KIND
 from kro_gitops.engine.revision import REVISION_KIND
 from kro_gitops.errors import NotServed, UserError
 from kro_gitops.inspect.kind_lookup import Offer

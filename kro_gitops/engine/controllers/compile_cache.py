@@ -17,6 +17,7 @@ from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.definition import parse
 from kro_gitops.engine.graph.build import Built, try_build
 from kro_gitops.engine.graph.nodes import Graph
+from kro_gitops.engine.kinds import CRD_KIND
 from kro_gitops.engine.options import Options
 from kro_gitops.errors import DefinitionError, NotServed
 from kro_gitops.kube.api import Reader
@@ -25,8 +26,6 @@ from kro_gitops.kube.informer import Informer
 from kube_objects.crds import kinds_of_crd
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.schemas import KindSchema, SchemaSet
-
-CRD_KIND = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 _T = TypeVar("_T")
 Fingerprint = tuple[tuple[Kind, str], ...]

@@ -7,7 +7,6 @@ from collections.abc import Awaitable
 from enum import StrEnum
 from typing import TypeVar
 
-from kro_gitops.engine.controllers.compile_cache import CRD_KIND
 from kro_gitops.engine.crd.build import with_ownership
 from kro_gitops.engine.crd.update import (
     changes_needed,
@@ -16,6 +15,7 @@ from kro_gitops.engine.crd.update import (
     why_not_served,
 )
 from kro_gitops.engine.instance_metadata import is_deleting
+from kro_gitops.engine.kinds import CRD_KIND
 from kro_gitops.engine.labels import label_value
 from kro_gitops.errors import NotYet, Unavailable
 from kro_gitops.kube.api import Cluster, MergePatch

@@ -15,7 +15,7 @@ from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.applyset import applyset_id, parse_inventory
 from kro_gitops.engine.child_counts import ChildCounter
-from kro_gitops.engine.controllers.compile_cache import CRD_KIND, Compiled, Compiler
+from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
 from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.crd_publisher import CrdPublisher
 from kro_gitops.engine.controllers.definitions import (
@@ -30,6 +30,7 @@ from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.crd.update import owner_of
 from kro_gitops.engine.deletion_policy import POLICY_KEYS, is_kept
 from kro_gitops.engine.instance_metadata import is_deleting
+from kro_gitops.engine.kinds import CRD_KIND
 from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
 from kro_gitops.engine.revision import REVISION_KIND, spec_hash

@@ -18,7 +18,7 @@ from kro_gitops.errors import UserError
 from kro_gitops.inspect.views.instances import first_line, text_at
 from kro_gitops.inspect.views.sources import commit_of, failures, short_revision, whole
 from kro_gitops.metadata import REVISION
-from kro_gitops.source.plan.status import HEALTHY_RESULTS
+from kro_gitops.source.results import HEALTHY_RESULTS
 from kro_gitops.tracking.workload_health import mapping
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.times import format_time, parse_time

@@ -13,6 +13,7 @@ from typing import Any
 
 from kro_gitops.engine.child_counts import ChildCounts
 from kro_gitops.source.plan.result import Fault, Phase, SyncResult
+from kro_gitops.source.results import HEALTHY_RESULTS
 from kube_objects.conditions import FALSE, TRUE, UNKNOWN, Condition, parse_conditions
 from kube_objects.refs import KubeObject
 
@@ -34,8 +35,6 @@ SUSPENDED = "Suspended"
 _CHILDREN = ("childrenCreated", "childrenChanged", "childrenDeleted")
 MOST_LISTED = 20
 MOST_HISTORY = 10
-# The results of a revision to which a source can go back; Applied: it does not wait for health.
-HEALTHY_RESULTS = ("Healthy", "Applied")
 _KEPT_HEALTHY = 2  # revisions to go back to that stay listed, however many failed since
 _LONGEST = 2000  # characters of a message
 
