@@ -22,6 +22,7 @@ from kro_gitops.engine.applyset import GroupKind, parse_inventory
 from kro_gitops.engine.definition import parse
 from kro_gitops.engine.graph.build import try_build
 from kro_gitops.engine.graph.nodes import Graph, Node
+from kro_gitops.engine.kinds import CRD_KIND
 from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
 from kro_gitops.engine.plan.fields import plan_fields, visible_values
@@ -49,7 +50,6 @@ from kube_objects.errors import RefusedError, SchemaError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.schemas import KindSchema, LayeredSchemas, SchemaSet
 
-_CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _DEFINITION_NAMES = ("rgd", "rgds")
 # Aggregated discovery has no short names; these are kubectl's.
 _SHORT_NAMES = {
@@ -205,7 +205,7 @@ class CaseReader:
         offer = next((each for each in self._offers if each.resource.kind == kind), None)
         if offer is None:
             return None
-        crd = await self._read(ObjectRef(_CRD, "", offer.full_name))
+        crd = await self._read(ObjectRef(CRD_KIND, "", offer.full_name))
         try:
             kinds = kinds_of_crd(crd) if crd is not None else []
         except SchemaError:

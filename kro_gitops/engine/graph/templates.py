@@ -16,6 +16,7 @@ from kro_gitops.engine.graph.expressions import Draft, standalone_drafts
 from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.graph.selectors import check_selector
 from kro_gitops.engine.graph.template_walk import walk_by_schema, walk_freely
+from kro_gitops.engine.kinds import CRD_KIND
 from kro_gitops.metadata import GITOPS_PREFIX, RESERVED_BY_KRO
 from kube_objects.errors import RefusedError
 from kube_objects.paths import format_path
@@ -23,7 +24,6 @@ from kube_objects.problems import Path, Problem, Spot
 from kube_objects.refs import Kind, is_dns_label
 from kube_objects.schemas import KindSchema, Schemas
 
-_CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _DNS_1035 = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
@@ -155,7 +155,7 @@ def _read_kind(
     yield from _metadata_problems(draft, definition, prefix)
     if spec.template is None:
         walked, wrapping = walk_freely(spec.body), "failed to parse external ref resource"
-    elif kind == _CRD:
+    elif kind == CRD_KIND:
         walked, wrapping = walk_freely(spec.body), "failed to parse schemaless resource"
     else:
         wrapping = "failed to extract CEL expressions from schema for resource"
@@ -163,7 +163,7 @@ def _read_kind(
             walked = walk_freely(spec.body)
         else:
             walked = walk_by_schema(spec.body, draft.served.schema)
-    if kind == _CRD and spec.template is not None:
+    if kind == CRD_KIND and spec.template is not None:
         for found in walked.fields:
             if found.path[0] != "metadata":
                 text = (
